@@ -1,0 +1,54 @@
+"""Shared by all tests: where a browser or a GPU is missing, the tests marked so skip with a reason."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def browser_reason() -> str | None:
+    """Why no browser test can run here, or None."""
+    try:
+        import playwright  # noqa: F401
+    except ImportError:
+        return "playwright is not installed: pip install -e .[dev]"
+    if chromium_path() is None:
+        return "no Chromium here: apt-get install chromium"
+    return None
+
+
+def chromium_path() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def gpu_reason() -> str | None:
+    """Why no GPU test can run here, or None."""
+    import torch
+
+    return None if torch.cuda.is_available() else "no CUDA device here"
+
+
+def pytest_collection_modifyitems(items):
+    for mark, reason_for in (("browser", browser_reason), ("gpu", gpu_reason)):
+        marked = [item for item in items if item.get_closest_marker(mark)]
+        reason = reason_for() if marked else None
+        if reason:
+            for item in marked:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The top folder of the repository."""
+    return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def chromium():
+    """A Chromium browser driven by playwright; ask for it in tests marked `browser`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
