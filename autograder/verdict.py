@@ -233,9 +233,10 @@ def _picture(items: Sequence[ItemWeight]) -> str:
         label = _escaped(plain_text(f"rank {row.rank}: {row.label}", 34), LABEL_BYTES)
         value = _short(row.weighed)
         value += " ✓" if row.right else f" ✗ should be {_short(readable_number(row.expected))}"
+        left, width = min(end, zero), abs(end - zero) or 1
         shapes.append(
             f'<text x="{LEFT - 8}" y="{middle + 4}" text-anchor="end">{label}</text>'
-            f'<rect x="{min(end, zero):.1f}" y="{middle - BAR_HEIGHT // 2}" width="{abs(end - zero) or 1:.1f}" '
+            f'<rect x="{left:.1f}" y="{middle - BAR_HEIGHT // 2}" width="{width:.1f}" '
             f'height="{BAR_HEIGHT}" fill="{BLUE if row.right else ORANGE}" stroke="none"/>'
             f'<path d="M{target:.1f} {top + 1}v{ROW_HEIGHT - 2}" stroke-width="2"/>'
             f'<text x="{LEFT + BAR_WIDTH + 12}" y="{middle + 4}">{_escaped(value, 80)}</text>'
