@@ -210,7 +210,7 @@ def _as_html(verdict: Verdict) -> str:
 def _folded_output(output: Sequence[tuple[int, str]]) -> list[str]:
     tails = _tails(output)
     return [
-        f"<details style=\"margin-top:4px\"><summary>what rank {rank} printed</summary>"
+        f'<details style="margin-top:4px"><summary>what rank {rank} printed</summary>'
         f'<pre style="white-space:pre-wrap;font-size:85%;margin:2px 0">'
         f"{_escaped(text, OUTPUT_BYTES // len(tails))}</pre></details>"
         for rank, text in tails
@@ -225,7 +225,8 @@ def _picture(items: Sequence[ItemWeight]) -> str:
     rows, hidden = _rows(items)
     axis = _Axis.of(rows, BAR_WIDTH)
     gap = 6 if len({row.rank for row in rows}) < len(rows) else 0  # between ranks of several bars
-    zero, shapes, top = LEFT + axis.at(0.0), [], 20
+    shapes = [f'<text x="{LEFT}" y="13">weight of one item (line: the right weight)</text>']
+    zero, top = LEFT + axis.at(0.0), 20
     for index, row in enumerate(rows):
         top += gap if index and rows[index - 1].rank != row.rank else 0
         middle, target = top + ROW_HEIGHT // 2, LEFT + axis.at(row.expected)
@@ -246,17 +247,12 @@ def _picture(items: Sequence[ItemWeight]) -> str:
         shapes.append(f'<text x="{LEFT}" y="{top + 14}">… and {_plural(hidden, "more group")}</text>')
         top += ROW_HEIGHT
     words = _escaped(_in_words(rows), 700)
+    texts_and_bars = "".join(shapes).replace("<text ", '<text fill="currentColor" stroke="none" ')
     return (
         f'<svg role="img" aria-label="{words}" viewBox="0 0 {WIDTH} {top + 4}" width="{WIDTH}" '
         f'style="max-width:100%;height:auto;font:12px sans-serif" stroke="currentColor">'
-        f'<title>{words}</title><g fill="currentColor" style="stroke-width:0">'
-        f'<text x="{LEFT}" y="13">weight of one item (line: the right weight)</text></g>'
-        f'<path d="M{zero:.1f} 18V{top}" stroke-opacity=".5"/>'
-        f'{"".join(shapes).replace("<text ", _TEXT)}</svg>'
+        f'<title>{words}</title><path d="M{zero:.1f} 18V{top}" stroke-opacity=".5"/>{texts_and_bars}</svg>'
     )
-
-
-_TEXT = '<text fill="currentColor" stroke="none" '
 
 
 def _in_words(rows: Sequence[_Row]) -> str:
