@@ -1,0 +1,183 @@
+"""The life of one rank: read orders from its channel, join process groups, run stages, answer where it stands.
+
+The main thread runs the learner's function. A second thread reads the channel, so that a rank which waits in a
+collective can still be asked where; orders for the main thread go through a queue. When the channel closes, the
+process ends: no rank outlives its launch. Orders and answers are frames (`wire.py`); the function itself comes
+cloudpickled, from the person who launches.
+"""
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import random
+import socket
+import sys
+import sysconfig
+import threading
+import time
+import traceback
+import warnings
+from datetime import timedelta
+from types import FrameType
+
+import torch
+import torch.distributed as dist
+
+from autograder.ranks import wire
+from autograder.ranks.ledger import BUFFER_ENTRIES, Ledger
+
+_FOREIGN = tuple(os.path.realpath(path) + os.sep for path in {
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.dirname(torch.__file__),
+    sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_DISTRIBUTED = os.path.dirname(dist.__file__) + os.sep
+_LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+_COLLECTIVE_TIMEOUT = timedelta(hours=2)
+
+
+def main(channel: socket.socket, rank: int) -> None:
+    """Serve orders on `channel` until it closes. Never returns."""
+    os.environ.update({"GLOO_SOCKET_IFNAME": _LOOPBACK, "TORCH_FR_BUFFER_SIZE": str(BUFFER_ENTRIES),
+                       "RANK": str(rank), "LOCAL_RANK": str(rank)})
+    torch.set_num_threads(1)
+    life = _Rank(channel, rank)
+    threading.Thread(target=life.listen, name="orders", daemon=True).start()
+    life.work()
+
+
+class _Rank:
+    def __init__(self, channel: socket.socket, rank: int) -> None:
+        self.channel = channel
+        self.rank = rank
+        self.orders: queue.SimpleQueue[dict] = queue.SimpleQueue()
+        self.writing = threading.Lock()
+        self.main_thread = threading.main_thread().ident
+        self.ledger = Ledger()
+        self.ledger.install()
+        self.function = None
+        self.group = None
+        self.device = "cpu"
+
+    def listen(self) -> None:
+        while (body := wire.receive(self.channel)) is not None:
+            order = wire.decode(body)
+            if order["do"] == "where":
+                self.answer("where", **self.where())
+            else:
+                self.orders.put(order)
+        os._exit(0)
+
+    def work(self) -> None:
+        while True:
+            order = self.orders.get()
+            try:
+                getattr(self, order.pop("do"))(**order)
+            except BaseException as error:
+                self.answer("raised", error=describe_error(error), calls=self._calls())
+
+    def answer(self, did: str, **content: object) -> None:
+        body = wire.encode({"did": did, **content})
+        with self.writing:
+            wire.send(self.channel, body)
+
+    def load(self, function: bytes, path: list[str], directory: str) -> None:
+        """Take the learner's function, with the module path and working directory of its author."""
+        import cloudpickle
+        sys.path[:] = path + [entry for entry in sys.path if entry not in path]
+        os.chdir(directory)
+        self.function = cloudpickle.loads(function)
+        self.answer("load")
+
+    def join(self, world_size: int, backend: str, store: str) -> None:
+        """Become a rank of a fresh default process group; world size 0: of none."""
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        self.group = None
+        os.environ["WORLD_SIZE"] = os.environ["LOCAL_WORLD_SIZE"] = str(max(world_size, 1))
+        if world_size:
+            if backend == "nccl":
+                torch.cuda.set_device(self.rank)
+                torch.set_default_device(f"cuda:{self.rank}")
+                self.device, backend = f"cuda:{self.rank}", "cpu:gloo,cuda:nccl"
+            dist.init_process_group(backend, store=dist.FileStore(store, world_size), rank=self.rank,
+                                    world_size=world_size, timeout=_COLLECTIVE_TIMEOUT)
+            self.group = dist.group.WORLD
+        self.answer("join")
+
+    def run(self, stage: str, arguments: bytes, seed: int) -> None:
+        """Run one trial: the stage around the function, with the arguments of this rank."""
+        module, _, name = stage.partition(":")
+        function = getattr(importlib.import_module(module), name)
+        arguments = _to_device(wire.decode(arguments), self.device)
+        torch.manual_seed(seed)
+        random.seed(seed)
+        self.ledger.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            result = wire.encode(function(self.function, arguments))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for _ in range(10):
+            if all(call.done for call in self.ledger.calls()):
+                break
+            time.sleep(0.001)
+        own_group = self.group is None or (dist.is_initialized() and dist.group.WORLD is self.group)
+        self.answer("returned", result=result, calls=self._calls(), own_group=own_group)
+
+    def where(self) -> dict:
+        """What this rank has communicated and where its main thread is, for a parent that wonders."""
+        frame = sys._current_frames().get(self.main_thread)
+        frames = list(_frames_of(frame)) if frame else []
+        communicating = bool(frames) and frames[-1][0].startswith(_DISTRIBUTED)
+        return {"calls": self._calls(), "communicating": communicating, "frames": _learners(frames),
+                "cpu": _cpu_seconds(self.main_thread)}
+
+    def _calls(self) -> list[dict]:
+        return [call.to_dict() for call in self.ledger.calls()]
+
+
+def _cpu_seconds(thread: int) -> float:
+    """CPU time that a thread has used: a thread that waits uses none. Where it cannot be read, the clock."""
+    if hasattr(time, "pthread_getcpuclockid"):
+        return time.clock_gettime(time.pthread_getcpuclockid(thread))
+    return time.monotonic()
+
+
+def _frames_of(frame: FrameType):
+    entries = []
+    while frame is not None:
+        entries.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
+        frame = frame.f_back
+    return reversed(entries)
+
+
+def _learners(frames: list[tuple[str, int, str]]) -> list[list]:
+    """The frames of the learner's own code: neither this package's, nor torch's, nor the standard library's."""
+    return [list(entry) for entry in frames
+            if not os.path.realpath(entry[0]).startswith(_FOREIGN) and not entry[0].startswith("<frozen")
+            and entry[0] != "<string>"]
+
+
+def describe_error(error: BaseException) -> dict:
+    """An exception as data: its type, its bases, its message, the learner's own frames (file, line, function)."""
+    frames = [(entry.filename, entry.lineno or 0, entry.name) for entry in traceback.extract_tb(error.__traceback__)]
+    try:
+        message = str(error)
+    except Exception:
+        message = "(its message could not be read)"
+    kind = type(error)
+    return {"type": kind.__name__, "bases": [base.__name__ for base in kind.__mro__], "message": message[:4000],
+            "frames": _learners(frames)[-12:], "in_torch": bool(frames) and "torch" in frames[-1][0]}
+
+
+def _to_device(value: object, device: str) -> object:
+    """Tensors inside `value` on `device`: placement is the engine's, not the learner's."""
+    if device == "cpu":
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_to_device(item, device) for item in value)
+    if isinstance(value, dict):
+        return {key: _to_device(item, device) for key, item in value.items()}
+    return value

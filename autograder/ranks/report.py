@@ -1,0 +1,207 @@
+"""Who waits where, who never came, who crashed: rulings on the ranks of one trial, from their ledgers.
+
+A rank that waits in the s-th collective of a group goes on only when every member has issued its s-th. So when all
+ranks that still run wait, and none waits for something that everyone has issued alike, none will ever go on.
+"""
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from autograder.ranks.ledger import Call
+
+_ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
+
+
+@dataclass
+class RankOutcome:
+    """How one rank's trial ended.
+
+    end: "returned", "raised", "died" (its process ended), "waiting" (for other ranks, in vain), "running" (at the
+    deadline) or "silent" (at the deadline, and it did not answer). result: the stage's result, an encoded frame.
+    """
+
+    rank: int
+    end: str = "running"
+    result: bytes | None = None
+    error: dict | None = None
+    exit: int | None = None
+    calls: list[Call] = field(default_factory=list)
+    frames: list[list] = field(default_factory=list)
+    communicating: bool = False
+    cpu: float = 0.0
+    output: str = ""
+
+    @property
+    def finished(self) -> bool:
+        return self.end in ("returned", "raised", "died")
+
+    @property
+    def pending(self) -> list[Call]:
+        return [call for call in self.calls if not call.done]
+
+    def to_dict(self) -> dict:
+        return {"rank": self.rank, "end": self.end, "result": self.result, "error": self.error, "exit": self.exit,
+                "calls": [call.to_dict() for call in self.calls], "frames": self.frames,
+                "communicating": self.communicating, "cpu": self.cpu, "output": self.output}
+
+    @staticmethod
+    def from_dict(data: dict) -> RankOutcome:
+        return RankOutcome(**{**data, "calls": [Call.from_dict(call) for call in data["calls"]]})
+
+
+def issued(outcome: RankOutcome, group: str) -> int:
+    """How many collectives of `group` this rank has issued."""
+    return max((call.sequence for call in outcome.calls if call.group == group and not call.point_to_point), default=0)
+
+
+def _members(outcomes: Sequence[RankOutcome], group: str) -> list[RankOutcome]:
+    if group == "default":
+        return list(outcomes)
+    return [outcome for outcome in outcomes if issued(outcome, group)]
+
+
+def _nth(outcome: RankOutcome, group: str, sequence: int) -> Call | None:
+    return next((c for c in outcome.calls if not c.point_to_point and c.group == group and c.sequence == sequence), None)
+
+
+def _matched(call: Call, rank: int, outcomes: Sequence[RankOutcome]) -> bool:
+    """Whether all that `call` of `rank` waits for has been issued, so that it may still end."""
+    if call.point_to_point:
+        other = next((o for o in outcomes if o.rank == call.peer), None)
+        if other is None:
+            return True
+        opposite = "recv" if call.name == "send" else "send"
+        mine = sum(1 for c in outcomes[rank].calls if c.name == call.name and c.peer == call.peer)
+        theirs = sum(1 for c in other.calls if c.name == opposite and c.peer in (rank, None))
+        return theirs >= mine
+    members = _members(outcomes, call.group)
+    if len(members) == 1 and len(outcomes) > 1:
+        return False
+    return all((other := _nth(member, call.group, call.sequence)) is not None and alike(call, other)
+               for member in members)
+
+
+def alike(one: Call, other: Call) -> bool:
+    """Whether two ranks' entries can belong to the same collective."""
+    same_size = one.elements == other.elements or one.name not in ("all_reduce", "broadcast", "reduce", "all_gather")
+    return one.name == other.name and one.dtype == other.dtype and same_size
+
+
+def stuck(outcomes: Sequence[RankOutcome]) -> bool:
+    """Whether no unfinished rank can go on: each waits, and nothing that one waits for may still end."""
+    waiting = [outcome for outcome in outcomes if not outcome.finished]
+    return bool(waiting) and all(
+        (outcome.pending or outcome.communicating)
+        and not any(_matched(call, outcome.rank, outcomes) for call in outcome.pending)
+        for outcome in waiting)
+
+
+def clean(outcomes: Sequence[RankOutcome]) -> bool:
+    """Whether the ranks left nothing behind in their group, so that it can serve another trial."""
+    return all(outcome.end == "returned" and not outcome.pending for outcome in outcomes) and \
+        mismatch(outcomes) is None
+
+
+def mismatch(outcomes: Sequence[RankOutcome]) -> tuple[str, int] | None:
+    """(group, sequence) of the first collective in which the members of a group differ; None if they agree.
+
+    A rank that ended early and issued fewer differs, too. Sizes are compared where they must be equal.
+    """
+    groups = dict.fromkeys(call.group for o in outcomes for call in o.calls if not call.point_to_point)
+    for group in groups:
+        members = _members(outcomes, group)
+        for sequence in range(1, max(issued(member, group) for member in members) + 1):
+            calls = [_nth(member, group, sequence) for member in members]
+            known = [call for call in calls if call is not None]
+            if known and (len(known) < len(calls) or not all(alike(known[0], call) for call in known)):
+                return group, sequence
+    return None
+
+
+def differing_calls(outcomes: Sequence[RankOutcome]) -> str | None:
+    """One sentence on the first collective in which ranks called different things; None where they only stop early."""
+    place = mismatch(outcomes)
+    if place is None or any(_nth(member, *place) is None for member in _members(outcomes, place[0])):
+        return None
+    return describe_mismatch(outcomes, *place)
+
+
+def describe_mismatch(outcomes: Sequence[RankOutcome], group: str, sequence: int) -> str:
+    """One sentence: which ranks called what as their n-th collective."""
+    said: dict[str, list[int]] = {}
+    for member in _members(outcomes, group):
+        call = _nth(member, group, sequence)
+        said.setdefault("nothing" if call is None else str(call), []).append(member.rank)
+    parts = [f"{ranks_words(ranks)} called {what}" for what, ranks in said.items()]
+    return f"In the {ordinal(sequence)} collective {', '.join(parts)}."
+
+
+def describe_waiting(outcomes: Sequence[RankOutcome]) -> str:
+    """Who waits in which call, and which ranks never came there."""
+    groups: dict[str, list[int]] = {}
+    for outcome in outcomes:
+        if not outcome.finished:
+            groups.setdefault(_place(outcome, outcomes), []).append(outcome.rank)
+    sentences = [f"{ranks_words(ranks)} {'is' if len(ranks) == 1 else 'are'} {place}"
+                 for place, ranks in groups.items()]
+    ends: dict[str, list[int]] = {}
+    for outcome in outcomes:
+        if outcome.finished:
+            ends.setdefault({"returned": "returned", "raised": "raised an error", "died": "crashed"}[outcome.end],
+                            []).append(outcome.rank)
+    sentences += [f"{ranks_words(ranks)} {end} and never came" for end, ranks in ends.items()]
+    return "; ".join(sentences) + "."
+
+
+def _place(outcome: RankOutcome, outcomes: Sequence[RankOutcome]) -> str:
+    unmatched = [call for call in outcome.pending if not _matched(call, outcome.rank, outcomes)]
+    call = next(iter(unmatched or outcome.pending), None)
+    where = f" (line {outcome.frames[-1][1]} of {outcome.frames[-1][2]})" if outcome.frames else ""
+    if call is not None:
+        return f"waiting in {call}{f', its {ordinal(call.sequence)} collective' if call.sequence else ''}{where}"
+    if outcome.end == "silent":
+        return "busy and does not answer"
+    return ("waiting in a call of torch.distributed" if outcome.end == "waiting" else "still running") + where
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def describe_death(outcome: RankOutcome) -> str:
+    """How the process of a rank ended: by which signal, or with which exit code and without a result."""
+    if outcome.exit is None:
+        return f"rank {outcome.rank} closed its connection without a result"
+    if outcome.exit < 0:
+        try:
+            name = signal.Signals(-outcome.exit).name
+        except ValueError:
+            name = "unknown"
+        return f"rank {outcome.rank} was killed by signal {-outcome.exit} ({name})"
+    return f"rank {outcome.rank} ended with exit code {outcome.exit} and without a result"
+
+
+def describe_error(outcome: RankOutcome) -> str:
+    """The learner's exception in one line, with the line of their own code where it arose."""
+    error = outcome.error or {}
+    where = f" at line {error['frames'][-1][1]} of {error['frames'][-1][2]}" if error.get("frames") else ""
+    message = " ".join(str(error.get("message", "")).split())
+    return f"{error.get('type', 'error')}{where}: {message[:300]}" if message else f"{error.get('type', 'error')}{where}"
+
+
+def ranks_words(ranks: Sequence[int]) -> str:
+    """"rank 2", "ranks 0 and 3", "ranks 0, 1 and 2"."""
+    names = [str(rank) for rank in ranks]
+    if len(names) == 1:
+        return f"rank {names[0]}"
+    return f"ranks {', '.join(names[:-1])} and {names[-1]}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, …, 11th, …"""
+    if 10 <= number % 100 <= 20:
+        return f"{number}th"
+    return _ORDINALS.get(number % 10, "").replace(str(number % 10), str(number)) or f"{number}th"

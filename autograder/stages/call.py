@@ -1,0 +1,35 @@
+"""The plain stage: call the function with this rank's arguments, hand back its value and the arguments as they are now."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autograder.ranks.wire import Opaque, portable
+
+
+def call(function: Callable, arguments: tuple) -> dict:
+    """{"value": what it returned, "arguments": the arguments after the call, "gradients": their `.grad`}."""
+    value = function(*arguments)
+    return {
+        "value": portable(value),
+        "arguments": portable(tuple(arguments)),
+        "gradients": [portable(getattr(argument, "grad", None)) for argument in arguments],
+    }
+
+
+def call_freely(function: Callable, arguments: tuple) -> dict:
+    """For `run_on_ranks`: the arguments come cloudpickled from the caller; the value must be able to cross."""
+    import cloudpickle
+
+    (pickled,) = arguments
+    value = portable(function(*cloudpickle.loads(pickled)))
+    _require_plain(value)
+    return {"value": value}
+
+
+def _require_plain(value: object) -> None:
+    if isinstance(value, Opaque):
+        raise TypeError(f"a function on ranks returned a {value.type_name}, which cannot leave its rank"
+                        f"{': ' + value.reason if value.reason else ''}. Return numbers, text, tensors, "
+                        "or lists, tuples and dicts of these.")
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        _require_plain(item)
