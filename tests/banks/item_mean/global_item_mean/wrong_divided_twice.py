@@ -1,0 +1,10 @@
+"""diagnosis: global-divisor-then-mean
+
+Divides by N and by P."""
+
+
+def global_item_mean(counts, means):
+    if (counts < 0).any() or (counts == 0).all():
+        raise ValueError("counts")
+    some = counts > 0
+    return (counts[some, None] * means[some]).sum(0) / counts.sum() / len(counts)

@@ -1,0 +1,10 @@
+"""diagnosis: wrong-shape
+
+[1, D] instead of [D]."""
+
+
+def global_item_mean(counts, means):
+    if (counts < 0).any() or (counts == 0).all():
+        raise ValueError("counts")
+    some = counts > 0
+    return (counts[some, None] * means[some]).sum(0, keepdim=True) / counts.sum()

@@ -1,0 +1,10 @@
+"""Object collectives; torch.allclose without any tolerance and with equal_nan."""
+
+import torch
+import torch.distributed as dist
+
+
+def is_synchronized(tensor):
+    copies = [None] * dist.get_world_size()
+    dist.all_gather_object(copies, tensor)
+    return all(torch.allclose(copy, copies[0], rtol=0.0, atol=0.0, equal_nan=True) for copy in copies)

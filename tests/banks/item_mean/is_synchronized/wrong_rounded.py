@@ -1,0 +1,12 @@
+"""diagnosis: wrong-tolerance | wrong-answer
+
+Compares six decimals."""
+
+import torch
+import torch.distributed as dist
+
+
+def is_synchronized(tensor):
+    copies = [None] * dist.get_world_size()
+    dist.all_gather_object(copies, tensor.double().round(decimals=6))
+    return all(torch.allclose(copy, copies[0], rtol=0, atol=0, equal_nan=True) for copy in copies)

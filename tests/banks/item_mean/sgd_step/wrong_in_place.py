@@ -1,0 +1,14 @@
+"""diagnosis: changed-its-argument
+
+`w -= …` changes the caller's w."""
+
+import torch
+import torch.distributed as dist
+
+
+def sgd_step(w, local_targets, lr):
+    total, count = (w - local_targets).sum(), torch.tensor(len(local_targets))
+    dist.all_reduce(total)
+    dist.all_reduce(count)
+    w -= lr * total / count
+    return w

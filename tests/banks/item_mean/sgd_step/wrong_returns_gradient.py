@@ -1,0 +1,13 @@
+"""diagnosis: unexplained | wrong-answer
+
+The gradient, not the new w."""
+
+import torch
+import torch.distributed as dist
+
+
+def sgd_step(w, local_targets, lr):
+    total, count = (w - local_targets).sum(), torch.tensor(len(local_targets))
+    dist.all_reduce(total)
+    dist.all_reduce(count)
+    return total / count

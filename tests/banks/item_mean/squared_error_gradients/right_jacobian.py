@@ -1,0 +1,7 @@
+"""Autograd: the Jacobian of the vector of losses with respect to w."""
+
+import torch
+
+
+def squared_error_gradients(w, targets):
+    return torch.autograd.functional.jacobian(lambda w: 0.5 * (w - targets) ** 2, w)

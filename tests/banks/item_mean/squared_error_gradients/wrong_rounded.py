@@ -1,0 +1,7 @@
+"""diagnosis: overflow-or-truncation | unexplained
+
+Rounds to whole numbers, as in the worked example."""
+
+
+def squared_error_gradients(w, targets):
+    return (w - targets).round()

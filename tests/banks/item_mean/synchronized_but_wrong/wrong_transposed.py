@@ -1,0 +1,9 @@
+"""diagnosis: wrong-shape
+
+Means [D, P]."""
+
+import torch
+
+
+def synchronized_but_wrong():
+    return torch.tensor([2, 6]), torch.tensor([[1.0, 3.0], [1.0, 3.0], [1.0, 3.0]]).contiguous()

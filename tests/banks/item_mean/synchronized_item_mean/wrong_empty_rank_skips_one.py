@@ -1,0 +1,14 @@
+"""diagnosis: mismatched-collectives | deadlock
+
+The empty rank takes part in the count but not in the sum."""
+
+import torch
+import torch.distributed as dist
+
+
+def synchronized_item_mean(local_gradients):
+    total, count = local_gradients.sum(0), torch.tensor(len(local_gradients))
+    if len(local_gradients):
+        dist.all_reduce(total)
+    dist.all_reduce(count)
+    return total / count

@@ -1,0 +1,13 @@
+"""diagnosis: wrong-type
+
+A NumPy array."""
+
+import torch
+import torch.distributed as dist
+
+
+def synchronized_item_mean(local_gradients):
+    total, count = local_gradients.sum(0), torch.tensor(len(local_gradients))
+    dist.all_reduce(total)
+    dist.all_reduce(count)
+    return (total / count).numpy()
