@@ -1,4 +1,4 @@
-"""Every rank steps with its local gradient times P·n_r/N; the mean of the stepped weights is the right one."""
+"""Every rank steps with its local gradient times P·n_r/N; the mean of the stepped weights is right."""
 
 import torch
 import torch.distributed as dist
