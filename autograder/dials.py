@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -135,6 +135,64 @@ def explain_report(
     head = f"The reported value is {value:.6g}, the objective is {right:.6g}."
     why = best.sentence.splitlines()[0] if best.setting else "No setting of the dials gives that value."
     return Explanation("wrong-return-value", best.setting, best.factor, f"{head}\n{why}", best.weights)
+
+
+def explain_blocks(
+    blocks: dict[str, tuple[Tensor, Tensor]], window: UpdateWindow, rtol: float = RTOL
+) -> list[Explanation]:
+    """As `explain_update`, for parameters in named blocks: {name: (update [D_b], item gradients [N, D_b])}.
+
+    Readings that fit every block come back; when there is none, the one entry has the key
+    "parameter-groups-differ" and says what each block got.
+    """
+    readings = {name: explain_update(*block, window, rtol) for name, block in blocks.items()}
+    same = lambda a, b: a.key == b.key and a.setting == b.setting and (  # noqa: E731
+        a.setting is not None or math.isclose(a.factor, b.factor, rel_tol=10 * rtol))
+    first, *others = readings.values()
+    common = [e for e in first if all(any(same(e, other) for other in found) for found in others)]
+    if common:
+        return common
+    worst = next(found[0] for found in readings.values() if found[0].key is not None)
+    each = "; ".join(f"{name}: {_short(found[0], window)}" for name, found in readings.items())
+    return [Explanation("parameter-groups-differ", None, worst.factor,
+                        f"The parameters were not all treated alike.\n{each}.", worst.weights)]
+
+
+def explain_two_terms(
+    update: Tensor,
+    item_gradients: Tensor,
+    window: UpdateWindow,
+    term_gradients: Tensor,
+    term_window: UpdateWindow,
+    rtol: float = RTOL,
+) -> list[Explanation]:
+    """As `explain_update`, for an objective of two terms, each a mean over a window of its own.
+
+    term_gradients [M, D] are the gradients of the second term with its coefficient, such as one per
+    microbatch (`UpdateWindow.from_counts([[1] * K] * P)`). Only plain dials and whole factors are tried.
+    "second-term-misweighted": the items are right and the second term is not.
+    """
+    update = update.detach().double().flatten()
+    mains = _plain_readings(window)
+    seconds = _plain_readings(term_window)
+    first = torch.stack([weights for _, weights in mains]) @ item_gradients.double().reshape(-1, len(update))
+    second = torch.stack([weights for _, weights in seconds]) @ term_gradients.double().reshape(-1, len(update))
+    sums = first[:, None] + second[None]
+    size = sums.abs().amax(-1).clamp(min=_size(update))
+    fits = ((sums - update).abs().amax(-1) <= rtol * size).nonzero().tolist()
+    found = []
+    for i, j in sorted(fits, key=lambda pair: (min(pair) > 0, sum(pair))):
+        (setting, weights), (term_setting, term_weights) = mains[i], seconds[j]
+        if i == j == 0:
+            return [Explanation(None, RIGHT, 1.0, "Both terms have the weights that they should.", weights)]
+        key = "second-term-misweighted" if i == 0 else diagnosis_key(setting, window) if setting else "pure-scale"
+        words = "Items are right." if i == 0 else _weights_line(weights, window)
+        share = _number(term_weights.sum())
+        words += f"\nThe second term as a whole weighed {share} and should weigh 1 " \
+                 f"({term_window.item_count} parts)."
+        found.append(Explanation(key, setting, float(weights.sum()), words, weights))
+    return found or [_unexplained(window, torch.full_like(window.expected_weights, torch.nan),
+                                  "No plain dials of the two terms give this update.")]
 
 
 def ambiguous(window: UpdateWindow, rtol: float = 1e-3) -> list[tuple[Setting, Setting]]:
@@ -450,7 +508,8 @@ def _declared(window: UpdateWindow) -> Iterator[Setting]:
     lost += [tuple(q for q in holders if q != r) for r in holders] if len(holders) > 2 else []
     remaining = list(product(("window", "rest", "rank", "microbatch"), ("sum", "mean"), _PLAIN_RANKS))
     yield from (Setting(*dials, lost_ranks=ranks) for ranks in lost for dials in remaining)
-    yield from (Setting(*dials, kept=kept) for kept in offered(KEPT, ["last", "first"]) for dials in remaining)
+    for kept in offered(KEPT, ["last", "first"]):
+        yield from (Setting(*dials, kept=kept) for dials in remaining)
 
 
 def _turns_nothing(setting: Setting, window: UpdateWindow) -> bool:
@@ -491,6 +550,7 @@ def _explain(update: Tensor, rows: Tensor, window: UpdateWindow, rtol: float) ->
     if factor is not None:
         sentence = _scale_sentence(factor, window)
         found.append(Explanation("pure-scale", None, factor, sentence, factor * expected))
+    found = found or _scaled(update, rows, window, rtol)
     return found or [_unexplained(window, unknown, "No setting of the three dials predicts this update.")]
 
 
@@ -520,11 +580,45 @@ def _pure_scale(
     factor = float(update @ reference / (reference @ reference))
     if not _close(update, factor * reference, rtol * _size(update)):
         return None
-    unit = reference / reference.norm()
-    across = rows - torch.outer(rows @ unit, unit)
-    parallel = float(across.abs().max()) <= RTOL * float(rows.abs().max())
-    telling = not parallel or (len(rows) == 1 and len(update) > 1)
+    telling = not _all_parallel(rows, reference) or (len(rows) == 1 and len(update) > 1)
     return factor if telling or _likely_cause(factor, window) else None
+
+
+def _scaled(update: Tensor, rows: Tensor, window: UpdateWindow, rtol: float) -> list[Explanation]:
+    """Plain settings that fit up to one factor, such as clipping on top; nothing when any update would fit."""
+    found = []
+    for setting, weights in _plain_readings(window)[1:]:
+        predicted = weights @ rows
+        if setting is None or not predicted.any() or _all_parallel(rows, predicted):
+            continue
+        factor = float(update @ predicted / (predicted @ predicted))
+        if _close(update, factor * predicted, rtol * _size(update)):
+            one = _explanation(setting, factor * weights, window)
+            found.append(replace(one, sentence=f"{one.sentence} All of it has a factor {_number(factor)} on top."))
+    return found
+
+
+def _plain_readings(window: UpdateWindow) -> list[tuple[Setting | None, Tensor]]:
+    """The right weights, the plain dials, and whole factors P, K and P·K on the right weights."""
+    plain = [s for s in map(lambda dials: Setting(*dials), _BASIC_KEYS)
+             if s != RIGHT and not _turns_nothing(s, window)]
+    p, k = window.world_size, max(window.microbatch_counts)
+    return [(RIGHT, window.expected_weights), *((s, predict_weights(s, window)) for s in plain),
+            *((None, factor * window.expected_weights) for factor in (p, k, p * k) if factor > 1)]
+
+
+def _all_parallel(rows: Tensor, direction: Tensor) -> bool:
+    unit = direction / direction.norm()
+    across = rows - torch.outer(rows @ unit, unit)
+    return float(across.abs().max()) <= RTOL * float(rows.abs().max())
+
+
+def _short(explanation: Explanation, window: UpdateWindow) -> str:
+    if explanation.key is None:
+        return "right"
+    if explanation.weights.isnan().any():
+        return "no setting of the dials"
+    return _weights_line(explanation.weights, window).removeprefix("So ").removesuffix(".")
 
 
 def _close(a: Tensor, b: Tensor, tolerance: float) -> bool:
