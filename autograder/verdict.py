@@ -327,11 +327,16 @@ def _row(group: Sequence[ItemWeight], tolerance: float) -> _Row:
 
 
 def _label(group: Sequence[ItemWeight], total: int) -> str:
-    first, last = plain_text(group[0].label, 24), plain_text(group[-1].label, 24)
+    first, last = (_without_rank(group[end]) for end in (0, -1))
     if not first:
         return _plural(total, "item")
     name = first if first == last else f"{first} … {last}"
     return f"{name} (×{total})" if total > 1 and str(total) not in name.split() else name
+
+
+def _without_rank(item: ItemWeight) -> str:
+    """The label, less a leading `rank r`, which stands beside it anyway."""
+    return plain_text(item.label, 34).removeprefix(f"rank {item.rank}").lstrip(" ,:")[:24]
 
 
 def _alike(one: ItemWeight, other: ItemWeight, tolerance: float) -> bool:
@@ -365,10 +370,11 @@ def _trial_line(verdict: Verdict) -> str:
     if not verdict.trial:
         return ""
     facts = [f'trial "{plain_text(verdict.trial["name"], 60)}"' if "name" in verdict.trial else "a trial"]
-    if "world_size" in verdict.trial:
-        facts.append(_plural(verdict.trial["world_size"], "rank"))
-    if "counts" in verdict.trial:
-        facts.append(f"items per rank {plain_text(verdict.trial['counts'], 120)}")
+    counts, world_size = verdict.trial.get("counts"), verdict.trial.get("world_size", 1)
+    if counts or world_size != 1:
+        facts.append(_plural(world_size, "rank"))
+    if counts:
+        facts.append(f"items per rank {plain_text(counts, 120)}")
     return ", ".join(facts)
 
 

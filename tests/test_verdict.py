@@ -186,6 +186,17 @@ def test_equal_neighbours_share_a_bar():
     assert "item 0 … item 4 (×5)" in text and "item 5 … item 7 (×3)" in text
 
 
+def test_a_label_does_not_repeat_the_rank():
+    items = (ItemWeight("rank 1", 1, 2, 0.25, 0.125), ItemWeight("rank 12, microbatch 3", 12, 1, 0.5, 0.125))
+    text = str(dataclasses.replace(WRONG, items=items))
+    assert re.search(r"✗ +1 +2 items", text) and re.search(r"✗ +12 +microbatch 3 ", text)
+
+
+def test_a_trial_of_a_plain_function_does_not_speak_of_ranks():
+    text = str(dataclasses.replace(WRONG, trial={"name": "five items", "world_size": 1, "counts": []}))
+    assert 'trial "five items"\n' in text
+
+
 def test_wrong_ranks_are_shown_when_right_ones_must_be_left_out():
     items = tuple(ItemWeight("", rank, 1, 0.5 if rank == 37 else 0.1, 0.1) for rank in range(40))
     assert re.search(r"✗ +37", str(dataclasses.replace(WRONG, items=items)))
