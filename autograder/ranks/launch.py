@@ -120,12 +120,10 @@ class Launch:
         deadline = time.monotonic() + JOIN_SECONDS
         while (joining or self._loading & set(range(task.world_size))) and time.monotonic() < deadline:
             for rank, answer in self._answers(deadline - time.monotonic()):
-                stage = self._loading if rank in self._loading else joining
                 if answer is None or answer["did"] == "raised":
                     self._load_errors[rank] = _outcome_of(rank, answer)
-                elif answer["did"] == "join":
-                    stage = joining
-                stage.discard(rank)
+                joining.discard(rank)
+            joining -= self._load_errors.keys()
         if joining or self._loading & set(range(task.world_size)):
             self.usable = False
             raise StartError(f"The ranks did not form a process group within {JOIN_SECONDS:.0f} s. "
@@ -210,12 +208,19 @@ class Launch:
                 if not self._outputs[rank].read(key.fd):
                     self._selector.unregister(key.fileobj)
                 continue
-            for body in self._readers[rank].read():
-                answers.append((rank, _decoded(body)))
+            arrived = [_decoded(body) for body in self._readers[rank].read()]
             if self._readers[rank].closed:
                 self._selector.unregister(key.fileobj)
-                answers.append((rank, None))
+                arrived.append(None)
+            if arrived and rank in self._loading:
+                self._note_loaded(rank, arrived.pop(0))
+            answers += [(rank, answer) for answer in arrived]
         return answers
+
+    def _note_loaded(self, rank: int, answer: dict | None) -> None:
+        self._loading.discard(rank)
+        if answer is None or answer["did"] != "load":
+            self._load_errors[rank] = _outcome_of(rank, answer)
 
     def _send(self, rank: int, body: bytes) -> None:
         try:
@@ -240,8 +245,8 @@ def _outcome_of(rank: int, answer: dict | None) -> RankOutcome:
         return RankOutcome(rank, "died")
     calls = [Call.from_dict(call) for call in answer.get("calls", [])]
     if answer["did"] == "returned":
-        return RankOutcome(rank, "returned", result=answer["result"], calls=calls)
-    return RankOutcome(rank, "raised", error=answer["error"], calls=calls)
+        return RankOutcome(rank, "returned", result=answer["result"], calls=calls, own_group=answer["own_group"])
+    return RankOutcome(rank, "raised", error=answer["error"], calls=calls, own_group=answer["own_group"])
 
 
 def _signature(outcomes: list[RankOutcome]) -> list[tuple]:

@@ -32,6 +32,7 @@ _FOREIGN = tuple(os.path.realpath(path) + os.sep for path in {
     sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _DISTRIBUTED = os.path.dirname(dist.__file__) + os.sep
 _LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+_RECORDER_LAG_MS = 10
 _COLLECTIVE_TIMEOUT = timedelta(hours=2)
 
 
@@ -73,7 +74,8 @@ class _Rank:
             try:
                 getattr(self, order.pop("do"))(**order)
             except BaseException as error:
-                self.answer("raised", error=describe_error(error), calls=self._calls())
+                self.answer("raised", error=describe_error(error), calls=self._calls_at_the_end(),
+                            own_group=self._owns_group())
 
     def answer(self, did: str, **content: object) -> None:
         body = wire.encode({"did": did, **content})
@@ -117,12 +119,7 @@ class _Rank:
             result = wire.encode(function(self.function, arguments))
         sys.stdout.flush()
         sys.stderr.flush()
-        for _ in range(10):
-            if all(call.done for call in self.ledger.calls()):
-                break
-            time.sleep(0.001)
-        own_group = self.group is None or (dist.is_initialized() and dist.group.WORLD is self.group)
-        self.answer("returned", result=result, calls=self._calls(), own_group=own_group)
+        self.answer("returned", result=result, calls=self._calls_at_the_end(), own_group=self._owns_group())
 
     def where(self) -> dict:
         """What this rank has communicated and where its main thread is, for a parent that wonders."""
@@ -131,6 +128,18 @@ class _Rank:
         communicating = bool(frames) and frames[-1][0].startswith(_DISTRIBUTED)
         return {"calls": self._calls(), "communicating": communicating, "frames": _learners(frames),
                 "cpu": _cpu_seconds(self.main_thread)}
+
+    def _owns_group(self) -> bool:
+        return self.group is None or (dist.is_initialized() and dist.group.WORLD is self.group)
+
+    def _calls_at_the_end(self) -> list[dict]:
+        """The ledger once the recorder has noticed that what ended has ended, which lags a little."""
+        for _ in range(_RECORDER_LAG_MS):
+            calls = self.ledger.calls()
+            if all(call.done for call in calls):
+                break
+            time.sleep(0.001)
+        return [call.to_dict() for call in calls]
 
     def _calls(self) -> list[dict]:
         return [call.to_dict() for call in self.ledger.calls()]

@@ -20,6 +20,7 @@ class RankOutcome:
 
     end: "returned", "raised", "died" (its process ended), "waiting" (for other ranks, in vain), "running" (at the
     deadline) or "silent" (at the deadline, and it did not answer). result: the stage's result, an encoded frame.
+    cpu: seconds that its main thread had used. own_group: whether its default group is still the one it was given.
     """
 
     rank: int
@@ -31,6 +32,7 @@ class RankOutcome:
     frames: list[list] = field(default_factory=list)
     communicating: bool = False
     cpu: float = 0.0
+    own_group: bool = True
     output: str = ""
 
     @property
@@ -44,7 +46,8 @@ class RankOutcome:
     def to_dict(self) -> dict:
         return {"rank": self.rank, "end": self.end, "result": self.result, "error": self.error, "exit": self.exit,
                 "calls": [call.to_dict() for call in self.calls], "frames": self.frames,
-                "communicating": self.communicating, "cpu": self.cpu, "output": self.output}
+                "communicating": self.communicating, "cpu": self.cpu, "own_group": self.own_group,
+                "output": self.output}
 
     @staticmethod
     def from_dict(data: dict) -> RankOutcome:
@@ -100,8 +103,8 @@ def stuck(outcomes: Sequence[RankOutcome]) -> bool:
 
 def clean(outcomes: Sequence[RankOutcome]) -> bool:
     """Whether the ranks left nothing behind in their group, so that it can serve another trial."""
-    return all(outcome.end == "returned" and not outcome.pending for outcome in outcomes) and \
-        mismatch(outcomes) is None
+    return mismatch(outcomes) is None and all(
+        outcome.end in ("returned", "raised") and outcome.own_group and not outcome.pending for outcome in outcomes)
 
 
 def mismatch(outcomes: Sequence[RankOutcome]) -> tuple[str, int] | None:

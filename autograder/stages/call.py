@@ -3,17 +3,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
+
 from autograder.ranks.wire import Opaque, portable
 
 
 def call(function: Callable, arguments: tuple) -> dict:
-    """{"value": what it returned, "arguments": the arguments after the call, "gradients": their `.grad`}."""
+    """What it returned, and the arguments after the call: values, `.grad`, `requires_grad`."""
     value = function(*arguments)
     return {
         "value": portable(value),
         "arguments": portable(tuple(arguments)),
-        "gradients": [portable(getattr(argument, "grad", None)) for argument in arguments],
+        "gradients": [portable(argument.grad) if _is_leaf(argument) else None for argument in arguments],
+        "requires_grad": [isinstance(argument, torch.Tensor) and argument.requires_grad for argument in arguments],
     }
+
+
+def _is_leaf(argument: object) -> bool:
+    return isinstance(argument, torch.Tensor) and argument.is_leaf
 
 
 def call_freely(function: Callable, arguments: tuple) -> dict:

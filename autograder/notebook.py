@@ -1,0 +1,61 @@
+"""What a notebook's cells call: check, check_choice, warm_up. They show a verdict and raise when it is not right."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+
+from autograder.verdict import Verdict, WrongUpdate
+
+
+def warm_up() -> None:
+    """Start the fork server in the background, so that the first check of a notebook is as quick as the others."""
+    from autograder.grading import PRELOAD
+    from autograder.ranks.processes import start_server
+
+    start_server(PRELOAD)
+
+
+def check(fn: Callable, exercise: str | None = None, *, trials: str = "visible") -> None:
+    """Grade your function on real ranks, show the verdict, and raise WrongUpdate if it is not right.
+
+    exercise: the name of the exercise, for a callable without a name of its own. trials: "visible" or "all".
+    """
+    from autograder.grading import grade
+
+    name = exercise or getattr(fn, "__name__", None) or type(fn).__name__
+    _announce(grade(name, fn, trials=trials))
+
+
+def check_choice(id: str, letter: str | None, *, key: str | None = None,
+                 reasons: Mapping[str, str] | None = None) -> None:
+    """Note the answer to a quiz question, or with its `key` judge it and show the reason of the chosen letter.
+
+    id: the question; letter: one letter (case does not matter); reasons: letter → why it is right or wrong.
+    """
+    if letter is None or letter == "" or letter is ...:
+        _announce(Verdict(id, False, 0.0, "not-implemented", "No letter is chosen yet.", backend="none"))
+    chosen = letter.strip().upper() if isinstance(letter, str) else ""
+    options = tuple(reasons or "ABCDEFGH")
+    if len(chosen) != 1 or chosen not in options:
+        known = f"{', '.join(options[:-1])} or {options[-1]}" if reasons else "one letter, such as \"A\""
+        _announce(Verdict(id, False, 0.0, "wrong-type", f"{letter!r} is not an answer: give {known}.", backend="none"))
+    if key is None:
+        print(f"{id}: {chosen} is noted. It is graded when the assignment is.")
+        return
+    right = chosen == key
+    why = (reasons or {}).get(chosen, "")
+    message = f"{chosen} is {'right' if right else 'not right'}.{' ' if why else ''}{why}"
+    _announce(Verdict(id, right, float(right), None if right else "wrong-answer", message, backend="none"))
+
+
+def _announce(verdict: Verdict) -> None:
+    """Show a verdict where we are: HTML in a notebook, text elsewhere; raise if it does not pass."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None and hasattr(ipython.get_ipython(), "kernel"):
+        from IPython.display import display
+
+        display(verdict)
+    else:
+        print(verdict)
+    if not verdict.passed:
+        raise WrongUpdate(verdict)
