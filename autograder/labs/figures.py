@@ -1,8 +1,8 @@
 """The look that all lessons share, and the pictures that more than one of them draws.
 
 A picture is a matplotlib figure that a notebook shows as inline SVG. Its text and axes take the colour of the
-page's own text, so it reads in a light and in a dark theme; its data colours keep a contrast of 3:1 on both and
-stay apart for colour-blind readers. Every picture carries a sentence that says what it shows.
+page's own text, so it reads in a light and in a dark theme; its data colours contrast 3:1 with both and stay
+apart for colour-blind readers. Every picture carries a sentence that says what it shows.
 """
 
 from __future__ import annotations

@@ -13,9 +13,12 @@ import ipywidgets as widgets
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
+from autograder.dials import Setting, predict_weights
 from autograder.labs import figures
 from autograder.labs.figures import BLUE, FAINT, INK, VERMILLION
+from autograder.window import UpdateWindow
 
+MEAN_OF_RANK_MEANS = Setting("rank", "sum", "mean")
 MAX_RANKS = 4
 MAX_COUNT = 12
 MEAN_LIMIT = 6.0
@@ -45,14 +48,17 @@ class State:
         return sum(n * mean for n, mean in zip(self.counts, self.means, strict=True)) / self.item_count
 
     @property
-    def rank_mean(self) -> float:
-        """(1/P) Σ ḡ_r, the mean of rank means; an empty rank adds 0 and still counts, as in DDP."""
-        return sum(mean for n, mean in zip(self.counts, self.means, strict=True) if n) / self.world_size
+    def rank_mean_weights(self) -> tuple[float, ...]:
+        """What one item of rank r weighs in the mean of rank means, 1/(P n_r); 0 where there is no item."""
+        weights = predict_weights(MEAN_OF_RANK_MEANS, UpdateWindow.from_counts(self.counts))
+        by_rank = weights.split(self.counts)
+        return tuple(part[0].item() if len(part) else 0.0 for part in by_rank)
 
     @property
-    def rank_mean_weights(self) -> tuple[float, ...]:
-        """1/(P n_r), what one item of rank r weighs in the mean of rank means; 0 where there is no item."""
-        return tuple(1 / (self.world_size * n) if n else 0.0 for n in self.counts)
+    def rank_mean(self) -> float:
+        """(1/P) Σ ḡ_r, the mean of rank means; an empty rank adds 0 and still counts, as in DDP."""
+        terms = zip(self.rank_mean_weights, self.counts, self.means, strict=True)
+        return sum(weight * n * mean for weight, n, mean in terms if n)
 
     @property
     def scales(self) -> tuple[float, ...]:
