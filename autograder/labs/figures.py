@@ -22,9 +22,9 @@ from matplotlib.ticker import MaxNLocator
 
 BLUE = "#1f83c9"  # right: the item mean, the reference
 VERMILLION = "#d55e00"  # too much, or a wrong result
-PURPLE = "#a973c9"  # too little
-GREEN = "#129a74"  # a further series
-PALETTE = (BLUE, VERMILLION, GREEN, PURPLE)
+TAUPE = "#a67c74"  # too little
+GREEN = "#11a68d"  # a further series, with a marker or line style of its own
+PALETTE = (BLUE, VERMILLION, TAUPE, GREEN)
 
 # Placeholders in a figure that become the colours of the page around it.
 INK = "#010203"
@@ -114,7 +114,7 @@ def weight_colour(weight: float, share: float) -> str:
     """Return the colour of an item that weighs `weight` where it should weigh `share`."""
     if abs(weight - share) <= 1e-9 * abs(share):
         return BLUE
-    return VERMILLION if weight > share else PURPLE
+    return VERMILLION if weight > share else TAUPE
 
 
 def weight_note(weight: float, share: float) -> str:
