@@ -14,12 +14,13 @@ from time import monotonic
 
 from nbclient.exceptions import DeadKernelError
 from nbclient.util import ensure_async, run_sync
+from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
-from traitlets import Integer, Unicode
+from traitlets import Bool, Integer, Unicode
 
 from .config import course_seed
 
@@ -192,8 +193,10 @@ class CleanOutputs(NbGraderPreprocessor):
             yield output
 
 
-class HideTests(NbGraderPreprocessor):
+class HideTests(Preprocessor):
     """Take hidden tests out of the feedback: their source, and any line of them in an output."""
+
+    enabled = Bool(True, help="Whether to hide them.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         hidden: set[str] = set()
@@ -211,14 +214,12 @@ def without_hidden(source: str) -> tuple[str, set[str]]:
     """The source without its hidden blocks, and the lines of those blocks that say anything."""
     kept, hidden, inside = [], set(), False
     for line in source.split("\n"):
-        if BEGIN in line:
-            inside = True
-        elif END in line:
-            inside = False
-        elif inside:
+        inside = inside or BEGIN in line
+        if inside:
             hidden.add(line.strip())
         else:
             kept.append(line)
+        inside = inside and END not in line
     return "\n".join(kept).rstrip("\n"), {line for line in hidden if len(line) > 3}
 
 
