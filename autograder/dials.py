@@ -101,14 +101,20 @@ def explain_weights(weights: Tensor, window: UpdateWindow, rtol: float = RTOL) -
 
 
 def explain_update(
-    update: Tensor, item_gradients: Tensor, window: UpdateWindow, rtol: float = RTOL
+    update: Tensor,
+    item_gradients: Tensor,
+    window: UpdateWindow,
+    rtol: float = RTOL,
+    outside: Tensor | None = None,
 ) -> list[Explanation]:
     """All settings whose predicted update is this one, best first; never empty.
 
     update [D]; item_gradients [N, D] in item order (or one row per slot of the window: padding is left
     out). Rows may be equal, and D may be 1: predictions are compared and nothing is inverted. The largest
     error may be `rtol` of the update's largest entry. Keys as in `explain_weights`, whose weights are the
-    predicted ones here. Raises ValueError if shapes do not fit.
+    predicted ones here. `outside` [M, D] are gradients that do not belong to this window, such as those of
+    the window before; an update that holds some of them has the key "window-boundaries". Raises ValueError
+    if shapes do not fit.
     """
     update = torch.as_tensor(update, dtype=torch.float64).detach().flatten()
     rows = torch.as_tensor(item_gradients, dtype=torch.float64).detach()
@@ -118,7 +124,11 @@ def explain_update(
     if rows.shape != (window.item_count, len(update)):
         raise ValueError(f"an update of {len(update)} numbers and item gradients {list(rows.shape)} do not "
                          f"fit a window of {window.item_count} items: give [D] and [N, D]")
-    return _explain(update, rows, window, rtol)
+    found = _explain(update, rows, window, rtol)
+    if outside is not None and found[0].key == "unexplained":
+        outside = outside.detach().double().reshape(-1, len(update))
+        return _explain_with_outside(update, rows, outside, window, rtol) or found
+    return found
 
 
 def explain_report(
@@ -173,23 +183,23 @@ def explain_two_terms(
     "second-term-misweighted": the items are right and the second term is not.
     """
     update = update.detach().double().flatten()
-    mains = _plain_readings(window)
-    seconds = _plain_readings(term_window)
-    first = torch.stack([weights for _, weights in mains]) @ item_gradients.double().reshape(-1, len(update))
-    second = torch.stack([weights for _, weights in seconds]) @ term_gradients.double().reshape(-1, len(update))
+    mains, seconds = _plain_readings(window), _plain_readings(term_window)
+    first, second = (
+        torch.stack([weights for _, weights in readings]) @ rows.detach().double().reshape(-1, len(update))
+        for readings, rows in ((mains, item_gradients), (seconds, term_gradients)))
     sums = first[:, None] + second[None]
     size = sums.abs().amax(-1).clamp(min=_size(update))
     fits = ((sums - update).abs().amax(-1) <= rtol * size).nonzero().tolist()
     found = []
     for i, j in sorted(fits, key=lambda pair: (min(pair) > 0, sum(pair))):
-        (setting, weights), (term_setting, term_weights) = mains[i], seconds[j]
+        (setting, weights), share = mains[i], float(seconds[j][1].sum())
         if i == j == 0:
-            return [Explanation(None, RIGHT, 1.0, "Both terms have the weights that they should.", weights)]
-        key = "second-term-misweighted" if i == 0 else diagnosis_key(setting, window) if setting else "pure-scale"
-        words = "Items are right." if i == 0 else _weights_line(weights, window)
-        share = _number(term_weights.sum())
-        words += f"\nThe second term as a whole weighed {share} and should weigh 1 " \
+            return [Explanation(None, RIGHT, 1.0, "Both terms weigh what they should.", weights)]
+        key = diagnosis_key(setting, window) if setting else "pure-scale"
+        words = "The items weigh what they should." if i == 0 else _weights_line(weights, window)
+        words += f"\nThe second term as a whole weighed {_number(share)} and should weigh 1 " \
                  f"({term_window.item_count} parts)."
+        key = key or "second-term-misweighted"
         found.append(Explanation(key, setting, float(weights.sum()), words, weights))
     return found or [_unexplained(window, torch.full_like(window.expected_weights, torch.nan),
                                   "No plain dials of the two terms give this update.")]
@@ -350,10 +360,12 @@ DIVISORS: dict[str, Dial] = {
                      "wrong-group", lambda w: w.groups is not None and len(w.groups[0]) > 1),
     "clamped-share": Dial(
         lambda w, s: max(1.0, w.weight_sum / w.world_size),
-        lambda w: f"the share N/P = {_number(w.weight_sum / w.world_size)} was raised to 1 before it divided",
+        lambda w: f"everything was divided by 1, because N/P = {_number(w.weight_sum / w.world_size)} "
+        "is below it",
         "clamped-count", lambda w: w.weight_sum < w.world_size, only=(("sum", "mean"),)),
     **{f"clamped-{where}": Dial(
-        _clamped(where), lambda w: "a sum of weights below 1 was raised to 1 before it divided",
+        _clamped(where), lambda w, where=where: f"the sum of weights of the {where} divided, raised to 1 "
+        "where it is below",
         "clamped-count", _small_weight(where)) for where in _SCOPES},
     **{f"number-{where}": Dial(
         _numbers_of(where), lambda w: "items were counted where their weights must be added "
@@ -382,8 +394,8 @@ DIVISORS: dict[str, Dial] = {
         lambda w: w.nominal_batch_size is not None) for where in _SCOPES},
     "truncated": Dial(
         lambda w, s: float(w.item_count // w.world_size),
-        lambda w: f"the share N/P = {w.item_count}/{w.world_size} was cut to the integer "
-        f"{w.item_count // w.world_size}",
+        lambda w: f"everything was divided by {w.item_count // w.world_size}, the integer part of "
+        f"N/P = {w.item_count}/{w.world_size}",
         "overflow-or-truncation",
         lambda w: w.item_count >= w.world_size and w.item_count % w.world_size > 0, only=(("sum", "mean"),)),
 }
@@ -584,8 +596,26 @@ def _pure_scale(
     return factor if telling or _likely_cause(factor, window) else None
 
 
+def _explain_with_outside(
+    update: Tensor, rows: Tensor, outside: Tensor, window: UpdateWindow, rtol: float
+) -> list[Explanation]:
+    """What the update says once everything along the outside gradients is taken out of it."""
+    basis = torch.linalg.qr(outside[outside.norm(dim=1) > 0].T)[0]
+    without = lambda x: x - (x @ basis) @ basis.T  # noqa: E731
+    reference = window.expected_weights @ rows
+    if not without(reference).norm() > RTOL * reference.norm():
+        return []
+    inner = _explain(without(update), without(rows), window, rtol)[0]
+    if inner.key in ("unexplained", "no-update"):
+        return []
+    share = float((update - inner.weights @ rows).norm() / update.norm())
+    sentence = (f"Gradients from outside this window are in its update ({share:.0%} of its length).\n"
+                + (inner.sentence.splitlines()[-1]))
+    return [Explanation("window-boundaries", inner.setting, inner.factor, sentence, inner.weights)]
+
+
 def _scaled(update: Tensor, rows: Tensor, window: UpdateWindow, rtol: float) -> list[Explanation]:
-    """Plain settings that fit up to one factor, such as clipping on top; nothing when any update would fit."""
+    """Plain settings that fit up to one factor, such as clipping on top; none when any update would."""
     found = []
     for setting, weights in _plain_readings(window)[1:]:
         predicted = weights @ rows
@@ -594,7 +624,8 @@ def _scaled(update: Tensor, rows: Tensor, window: UpdateWindow, rtol: float) -> 
         factor = float(update @ predicted / (predicted @ predicted))
         if _close(update, factor * predicted, rtol * _size(update)):
             one = _explanation(setting, factor * weights, window)
-            found.append(replace(one, sentence=f"{one.sentence} All of it has a factor {_number(factor)} on top."))
+            on_top = f"{one.sentence} A factor {_number(factor)} is on top of all."
+            found.append(replace(one, sentence=on_top))
     return found
 
 

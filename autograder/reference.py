@@ -14,6 +14,7 @@ from torch import Tensor, nn
 ItemLosses = Callable[..., Tensor]  # item_losses(module, *batch) -> losses [n], one per item
 
 
+@torch.enable_grad()
 def per_item_gradients(module: nn.Module, item_losses: ItemLosses, *batch) -> Tensor:
     """The gradient of every item's loss, [n, D] in float64; D runs over the trainable parameters in order.
 
@@ -29,6 +30,7 @@ def per_item_gradients(module: nn.Module, item_losses: ItemLosses, *batch) -> Te
     return torch.stack(rows) if rows else torch.zeros(0, width, dtype=torch.float64)
 
 
+@torch.enable_grad()
 def reference_update(
     module: nn.Module, item_losses: ItemLosses, *batch, sample_weights: Tensor | None = None
 ) -> Tensor:
@@ -53,8 +55,7 @@ def _losses(module: nn.Module, item_losses: ItemLosses, batch: tuple) -> tuple[n
     if isinstance(module, nn.parallel.DistributedDataParallel):
         module = module.module
     model = copy.deepcopy(module).double()
-    with torch.enable_grad():
-        losses = item_losses(model, *(_double(entry) for entry in batch))
+    losses = item_losses(model, *(_double(entry) for entry in batch))
     if not isinstance(losses, Tensor) or losses.ndim != 1:
         shape = list(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
         raise ValueError(f"item_losses must return one loss per item, shape [n], not {shape}")

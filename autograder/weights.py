@@ -174,13 +174,15 @@ def _classes(rows: Tensor, groups) -> tuple[Tensor, int]:
 
 
 def _stacked(update, item_gradients, nuisance) -> tuple[Tensor, Tensor, Tensor, torch.dtype]:
-    points = [(update, item_gradients, nuisance)] if isinstance(update, Tensor) else [
-        *zip(update, item_gradients, nuisance if nuisance is not None else [None] * len(update), strict=True)]
+    if isinstance(update, Tensor):
+        update, item_gradients, nuisance = [update], [item_gradients], [nuisance]
+    nuisance = [None] * len(update) if nuisance is None else nuisance
+    points = list(zip(update, item_gradients, nuisance, strict=True))
     if not points:
         raise ValueError("no parameter point was given")
     target, rows, extra = [], [], []
     for u, g, n in points:
-        u, g = u.detach(), g.detach().reshape(len(g), -1)
+        u, g = u.detach(), g.detach().flatten(1)
         n = torch.zeros(0, u.numel()) if n is None else n.detach().reshape(-1, u.numel())
         if g.shape[1] != u.numel():
             raise ValueError(f"the update has {u.numel()} numbers and the item gradients {g.shape[1]} each")
@@ -194,7 +196,7 @@ def _stacked(update, item_gradients, nuisance) -> tuple[Tensor, Tensor, Tensor, 
         raise ValueError("every parameter point needs the same number of items and nuisance directions")
     if len(rows[0]) == 0:
         raise ValueError("there is no item")
-    return torch.cat(target), torch.cat(rows, 1), torch.cat(extra, 1), points[0][0].dtype
+    return torch.cat(target), torch.cat(rows, 1), torch.cat(extra, 1), update[0].dtype
 
 
 def _notes(solution, spanned, checked, ties, lost, items, grouped) -> tuple[str, ...]:
