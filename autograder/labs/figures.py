@@ -24,6 +24,7 @@ BLUE = "#1f83c9"  # right: the item mean, the reference
 VERMILLION = "#d55e00"  # too much, or a wrong result
 TAUPE = "#a67c74"  # too little
 GREEN = "#11a68d"  # a further series, with a marker or line style of its own
+GREY = "#858585"  # data before anything is said about it
 PALETTE = (BLUE, VERMILLION, TAUPE, GREEN)
 
 # Placeholders in a figure that become the colours of the page around it.
@@ -180,7 +181,7 @@ def gradient_line(
         figure = new_figure(7.6, 3.0)
         axes = figure.add_subplot()
         for rank, (count, mean) in enumerate(zip(counts, means, strict=True)):
-            axes.plot([mean] * count, [0.6 + j for j in range(count)], "o", color=FAINT, ms=9)
+            axes.plot([mean] * count, [0.6 + j for j in range(count)], "o", color=GREY, ms=9)
             axes.annotate(f"rank {rank}: {count} items", (mean, count + 0.4), ha="center", fontsize=9.5)
         for value, name, colour, marker in marks:
             goes_left = value < max(item_mean, rank_mean)

@@ -15,7 +15,7 @@ from matplotlib.text import Annotation
 
 from autograder.dials import Setting, predict_weights
 from autograder.labs import figures
-from autograder.labs.figures import BLUE, FAINT, INK, VERMILLION
+from autograder.labs.figures import BLUE, FAINT, GREY, INK, VERMILLION
 from autograder.window import UpdateWindow
 
 MEAN_OF_RANK_MEANS = Setting("rank", "sum", "mean")
@@ -253,7 +253,7 @@ class _Drawing:
         axes.set_xlim(-MEAN_LIMIT - 0.8, MEAN_LIMIT + 0.8)
         axes.set_xticks([-6, -4, -2, 0, 2, 4, 6])
         axes.axhline(0.35, color=FAINT, linewidth=1)
-        self._ranks_at = axes.scatter([0] * MAX_RANKS, [0.35] * MAX_RANKS, facecolors=FAINT, edgecolors=INK)
+        self._ranks_at = axes.scatter([0] * MAX_RANKS, [0.35] * MAX_RANKS, facecolors=GREY, edgecolors=INK)
         self._names = [axes.text(0, 0, "", ha="center", fontsize=9) for _ in range(MAX_RANKS)]
         self._marks = []
         for height, colour, marker in ((-0.2, BLUE, "^"), (-0.7, VERMILLION, "v")):

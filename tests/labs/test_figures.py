@@ -36,7 +36,7 @@ def lab_colour(rgb: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("page", [LIGHT_PAGE, DARK_PAGE])
-@pytest.mark.parametrize("colour", figures.PALETTE)
+@pytest.mark.parametrize("colour", [*figures.PALETTE, figures.GREY])
 def test_data_colours_stand_out_from_a_light_and_a_dark_page(colour, page):
     assert contrast(colour, page) >= 3
 
@@ -85,9 +85,9 @@ def test_an_empty_rank_has_no_bar():
     assert len(axes.patches) == 2
 
 
-@pytest.mark.parametrize("value, text", [
-    (0.25, "1/4"), (1 / 12, "1/12"), (0.0, "0"), (2.0, "2"), (0.123456, "0.1235")
-])
+@pytest.mark.parametrize(
+    "value, text", [(0.25, "1/4"), (1 / 12, "1/12"), (0.0, "0"), (2.0, "2"), (0.123456, "0.1235")]
+)
 def test_weights_are_written_as_short_fractions_where_there_is_one(value, text):
     assert figures.fraction(value) == text
 

@@ -1,0 +1,304 @@
+"""Notebooks: lessons run from top to bottom and show their numbers, assignments are well formed, nothing leaks."""
+
+import ast
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+LESSONS = sorted(ROOT.glob("notebooks/*.ipynb"))
+SOURCES = sorted(ROOT.glob("source/*/*.ipynb"))
+RELEASES = sorted(ROOT.glob("release/*/*.ipynb"))
+POINTS_OF_AN_ASSIGNMENT = 100
+CHECKS = {"check", "check_choice"}
+
+# What must stand in the output of a lesson's cell, word by word: cell id -> expressions.
+SHOWN = {
+    "0_start_here": {
+        "l0-who-am-i": [r"'rank': 3, 'world_size': 4", r"backend gloo"],
+        "l0-all-reduce": [r"rank 2: before 2\.0, after 6\.0"],
+        "l0-rank-missing": [r"Ranks 1 and 2 .*all_reduce", r"rank 0 returned"],
+        "l0-check-wrong-run": [r"diagnosis mean-of-rank-means", r"1/4", r"1/12", r"1/8"],
+        "l0-check-stub-run": [r"diagnosis: not-implemented"],
+        "l0-check-right-run": [r"passed=True"],
+    },
+    "1_item_mean": {
+        "l1-reference": [r"reference update: 2\.5"],
+        "l1-plain-mean": [r"local mean 1\.0, after the all-reduce 2\.0", r"local mean 3\.0, .* 2\.0"],
+        "l1-scaled-mean": [
+            r"factor 0\.5, scaled mean 0\.5, .* 2\.5",
+            r"factor 1\.5, scaled mean 4\.5, .* 2\.5",
+        ],
+        "l1-steps": [r"item mean: +9\.75", r"mean of rank means: +9\.8\b"],
+        "l1-train": [r"mean of rank means: ends at w = 8\.0000; replicas equal: True", r"w = 7\.5000"],
+        "l1-effective-weights": [r"rank 0 \[0\.25, 0\.25\], rank 1 \[0\.0833", r"rank 0 \[0\.125, 0\.125\]"],
+        "l1-weight-bars": [r"<svg", r"counts three times as much"],
+        "l1-lab-widget": [r"ItemMeanLab"],
+        "l1-batch-norm": [r"BatchNorm1d", r"LayerNorm"],
+    },
+}
+# Asserted by the lesson itself, so that a reader sees that the number is computed.
+ASSERTED = {"1_item_mean": ["2.5", "2.0", "9.75", "9.8", "0.5", "1.5", "4.5", "0.25"]}
+
+
+def name_of(path: Path) -> str:
+    return path.stem
+
+
+def metadata(cell) -> dict:
+    return cell.metadata.get("nbgrader", {})
+
+
+def code(notebook) -> list:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def text_of(output) -> str:
+    """All text of an output: what was printed, a traceback's last line, every text form of a result."""
+    if output.output_type == "stream":
+        return output.text
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}"
+    return "\n".join(value for kind, value in output.data.items() if kind.startswith("text/"))
+
+
+def hidden(source: str) -> str:
+    return "".join(re.findall(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", source, flags=re.S))
+
+
+def visible(source: str) -> str:
+    return re.sub(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", "", source, flags=re.S)
+
+
+def call_in(source: str) -> ast.Call:
+    """The one call that `source` consists of."""
+    (statement,) = ast.parse(source).body
+    assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call), source
+    assert statement.value.func.id in CHECKS, source
+    return statement.value
+
+
+# ---- all notebooks
+
+
+@pytest.mark.parametrize("path", LESSONS + SOURCES + RELEASES, ids=lambda p: str(p.relative_to(ROOT)))
+class TestEveryNotebook:
+    def test_is_valid_and_has_ids_that_do_not_change(self, path):
+        raw = json.loads(path.read_text(encoding="utf8"))
+        assert (raw["nbformat"], raw["nbformat_minor"]) == (4, 5)
+        nbformat.validate(raw)
+        ids = [cell["id"] for cell in raw["cells"]]
+        assert len(set(ids)) == len(ids)
+        assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", id) for id in ids), (
+            "an id says what its cell is"
+        )
+        assert raw["metadata"]["kernelspec"]["name"] == "python3"
+
+    def test_is_committed_without_outputs(self, path):
+        for cell in code(nbformat.read(path, 4)):
+            assert cell.outputs == [] and cell.execution_count is None, cell.id
+
+    def test_first_code_cell_warms_up_and_explains_a_missing_package(self, path, tmp_path):
+        first = code(nbformat.read(path, 4))[0].source
+        assert first.rstrip().endswith("warm_up()") or "\nwarm_up()\n" in first
+        without_package = (
+            "import sys\nsys.modules['autograder'] = None\n"  # what Python does when there is none
+        )
+        with pytest.raises(ImportError, match=r"^This kernel lacks .*`make lab`\.$"):
+            try:
+                exec(compile(without_package + first, str(path), "exec"), {})
+            finally:
+                import sys
+
+                sys.modules.pop("autograder", None)
+
+    def test_folded_text_is_closed(self, path):
+        for cell in nbformat.read(path, 4).cells:
+            assert cell.source.count("<details>") == cell.source.count("</details>"), cell.id
+
+
+# ---- lessons
+
+
+@pytest.fixture(scope="module", params=LESSONS, ids=name_of)
+def executed(request, tmp_path_factory):
+    """A lesson after a run from top to bottom in a kernel of its own, in an empty folder."""
+    notebook = nbformat.read(request.param, 4)
+    folder = tmp_path_factory.mktemp("lesson")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        client = NotebookClient(
+            notebook, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        )
+        client.execute()
+    return request.param.stem, notebook, folder
+
+
+def test_lesson_runs_without_a_word_on_stderr_and_leaves_no_file(executed):
+    _, notebook, folder = executed
+    noise = [
+        (cell.id, output.text)
+        for cell in code(notebook)
+        for output in cell.outputs
+        if output.get("name") == "stderr"
+    ]
+    assert not noise
+    assert not list(folder.iterdir())
+
+
+def test_lesson_shows_its_numbers(executed):
+    lesson, notebook, _ = executed
+    shown = {cell.id: "\n".join(text_of(output) for output in cell.outputs) for cell in code(notebook)}
+    for cell, expressions in SHOWN.get(lesson, {}).items():
+        for expression in expressions:
+            assert re.search(expression, shown[cell]), f"{cell} does not show {expression!r}:\n{shown[cell]}"
+
+
+@pytest.mark.parametrize("lesson", ASSERTED)
+def test_lesson_asserts_its_numbers(lesson):
+    cells = code(nbformat.read(ROOT / "notebooks" / f"{lesson}.ipynb", 4))
+    asserted = {
+        repr(node.value)
+        for cell in cells
+        for statement in ast.walk(ast.parse(cell.source))
+        if isinstance(statement, ast.Assert)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant)
+    }
+    assert not set(ASSERTED[lesson]) - asserted
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name_of)
+def test_every_practice_question_has_one_right_answer_and_a_reason_for_each(path):
+    questions = [cell for cell in nbformat.read(path, 4).cells if re.search(r"-check-\d+$", cell.id)]
+    assert len(questions) >= 3
+    for question in questions:
+        answers = re.findall(r"</summary>\s*([✓✗]) (.+?)\s*</details>", question.source, flags=re.S)
+        assert len(answers) == question.source.count("<details>") >= 3, question.id
+        assert Counter(mark for mark, _ in answers)["✓"] == 1, question.id
+        assert all(len(reason.split()) >= 8 for _, reason in answers), question.id
+
+
+# ---- assignments
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+class TestEveryAssignment:
+    def test_points_sum_to_a_round_number(self, path):
+        graded = [cell for cell in nbformat.read(path, 4).cells if metadata(cell).get("grade")]
+        assert sum(metadata(cell)["points"] for cell in graded) == POINTS_OF_AN_ASSIGNMENT
+
+    def test_every_grade_cell_is_one_visible_call_named_like_its_exercise(self, path):
+        for cell in code(nbformat.read(path, 4)):
+            if not metadata(cell).get("grade"):
+                continue
+            exercise = metadata(cell)["grade_id"]
+            shown, kept = call_in(visible(cell.source)), call_in(hidden(cell.source))
+            assert not shown.keywords
+            options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in kept.keywords}
+            assert [ast.dump(a) for a in shown.args] == [ast.dump(a) for a in kept.args]
+            if shown.func.id == "check":
+                assert shown.args[0].id == exercise
+                assert options == {"trials": "all"}
+            else:
+                assert (shown.args[0].value, shown.args[1].id) == (exercise, exercise)
+                assert set(options) == {"key", "reasons"}
+
+    def test_answer_stands_right_above_its_grade_cell(self, path):
+        cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+        for above, cell in zip(cells, cells[1:], strict=False):
+            if metadata(cell).get("grade"):
+                assert metadata(above)["grade_id"] == metadata(cell)["grade_id"] + "_answer"
+                assert metadata(above)["solution"] and not metadata(above)["grade"]
+                assert not metadata(above)["locked"] and metadata(cell)["locked"]
+
+    def test_every_quiz_option_has_a_reason_and_one_is_the_key(self, path):
+        cells = nbformat.read(path, 4).cells
+        quizzes = [cell for cell in code(nbformat.read(path, 4)) if "check_choice(\n" in cell.source]
+        assert 3 <= len(quizzes) <= 5
+        texts = {cell.id: cell.source for cell in cells}
+        for cell in quizzes:
+            kept = {k.arg: ast.literal_eval(k.value) for k in call_in(hidden(cell.source)).keywords}
+            letters = re.findall(
+                r"^\* \*\*([A-Z])\.\*\*", texts[cell.id.replace("-check", "-text")], flags=re.M
+            )
+            assert list(kept["reasons"]) == letters and kept["key"] in letters
+            assert len(set(kept["reasons"].values())) == len(letters)
+
+    def test_quiz_keys_are_not_all_the_same_letter(self, path):
+        keys = re.findall(
+            r'^    key="([A-Z])"', "\n".join(c.source for c in code(nbformat.read(path, 4))), flags=re.M
+        )
+        assert len(set(keys)) > 1
+
+    def test_every_exercise_states_what_it_is_worth_and_has_three_hints(self, path):
+        cells = {cell.id: cell for cell in nbformat.read(path, 4).cells}
+        for cell in cells.values():
+            exercise = metadata(cell).get("grade_id", "")
+            if not metadata(cell).get("grade") or re.search(r"_q\d+$", exercise):
+                continue
+            text = cells[f"{exercise.replace('_', '-')}-text"].source
+            assert re.search(r"\*\*Difficulty\*\* [●○]{5} \w+ · \*\*Importance\*\* [●○]{5} \w+", text), (
+                exercise
+            )
+            assert f"{metadata(cell)['points']} points" in text and " minutes" in text, exercise
+            steps = re.findall(r"<summary>Hint (\d): ([^<]+)</summary>", text)
+            assert steps == [
+                ("1", "the rule"),
+                ("2", "where to look"),
+                ("3", "how to test it yourself"),
+            ], exercise
+
+    def test_every_stub_has_types_and_a_docstring(self, path):
+        for cell in code(nbformat.read(path, 4)):
+            for node in ast.parse(cell.source).body:
+                if metadata(cell).get("solution") and isinstance(node, ast.FunctionDef):
+                    assert ast.get_docstring(node) and node.returns is not None, node.name
+                    assert all(argument.annotation for argument in node.args.args), node.name
+
+    def test_written_answers_have_a_mark_scheme_whose_points_add_up(self, path):
+        written = [
+            c for c in nbformat.read(path, 4).cells if c.cell_type == "markdown" and metadata(c).get("grade")
+        ]
+        assert written
+        for cell in written:
+            scheme = cell.source.split("**Mark scheme**")[1]
+            parts = re.findall(r"^\* [a-z] \((\d+)\):", scheme, flags=re.M)
+            assert sum(map(int, parts)) == metadata(cell)["points"]
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=name_of)
+class TestEveryRelease:
+    def test_no_solution_no_key_no_model_answer(self, path):
+        cells = nbformat.read(path, 4).cells
+        released = "\n".join(cell.source for cell in cells)
+        source = nbformat.read(ROOT / "source" / path.parent.name / path.name, 4)
+        for mark in (
+            "BEGIN SOLUTION",
+            "HIDDEN TESTS",
+            "Mark scheme",
+            "Model answer",
+            "reasons",
+            'trials="all"',
+            "key=",
+        ):
+            assert mark not in released, mark
+        lines = set(map(str.strip, released.splitlines()))
+        for cell in code(source):
+            for solution in re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", cell.source, flags=re.S):
+                for line in filter(None, map(str.strip, solution.splitlines())):
+                    assert line not in lines, f"{cell.id}: {line}"
+            for reason in re.findall(r'^        "[A-Z]": "(.+)",$', cell.source, flags=re.M):
+                assert reason not in released, f"{cell.id}: {reason}"
+
+    def test_an_unsolved_notebook_is_all_stubs(self, path):
+        for cell in nbformat.read(path, 4).cells:
+            if metadata(cell).get("solution"):
+                assert "raise NotImplementedError()" in cell.source or cell.source == "YOUR ANSWER HERE", (
+                    cell.id
+                )
