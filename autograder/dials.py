@@ -451,7 +451,7 @@ ITEMS: dict[str, Dial] = {
 KEPT: dict[str, Dial] = {
     "every": Dial(lambda w: 1.0, lambda w: ""),
     **{name: Dial(lambda w, pick=pick: _chosen(w, pick), lambda w, words=words: f"of each rank {words}",
-                  "gradients-lost", lambda w: max(w.microbatch_counts) > 1)
+                  "gradients-lost", lambda w: any(sum(n > 0 for n in row) > 1 for row in w.counts))
        for name, pick, words in (("last", max, "only the last microbatch arrived"),
                                  ("first", min, "only the first microbatch arrived"))},
 }
