@@ -30,7 +30,8 @@ TIERS = (
 )
 KEYS = tuple(key for tier in TIERS for key in tier)
 _TIER = {key: number for number, tier in enumerate(TIERS) for key in tier}
-_ENDS_THE_CHECK = ("rank-crashed", "mismatched-collectives", "deadlock", "timed-out")
+_VALUES = TIERS.index(NAMED_WEIGHTS)
+_FALLBACKS = ("unexplained", "wrong-answer")
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,36 @@ def tier(key: str) -> int:
 
 
 def choose(findings: Sequence[Finding]) -> tuple[Finding, Reason]:
-    """The finding to show and its reason: the lowest tier first; within it, the key that explains most failing
-    trials (ties: the best-ranked reason), shown on the first trial that it explains."""
-    first = min(tier(reason.key) for finding in findings for reason in finding.reasons[:1])
-    shown = [finding for finding in findings if tier(finding.best.key) == first]
-    weights = [finding for finding in findings
-               if any(reason.weights is not None or tier(reason.key) == first for reason in finding.reasons)]
-    votes: dict[str, tuple[int, int]] = {}
-    for finding in shown:
-        for place, reason in enumerate(finding.reasons):
-            if tier(reason.key) == first and reason.key not in votes:
-                explained = sum(any(r.key == reason.key for r in other.reasons) for other in weights)
-                votes[reason.key] = (explained, -place)
-    key = max(votes, key=lambda name: votes[name])
-    for finding in shown:
-        for reason in finding.reasons:
-            if reason.key == key:
-                return finding, reason
-    raise AssertionError("unreachable: the key was taken from these findings")
+    """The finding to show and its reason.
+
+    A check in which a function misbehaves (the first tiers) is told so. Wrong values are told by the most specific key
+    that explains every trial with a wrong value; when none does, by the named one that explains at least half of them.
+    A trial that shows nothing but a NaN counts after these, a missing error last.
+    """
+    misbehaving = [finding for finding in findings if tier(finding.best.key) < _VALUES]
+    if misbehaving:
+        first = min(misbehaving, key=lambda finding: (tier(finding.best.key), finding.trial))
+        return first, first.best
+    wrong = [finding for finding in findings if any(reason.key in _FALLBACKS for reason in finding.reasons)]
+    for asked in (len(wrong), (len(wrong) + 1) // 2):
+        for group in TIERS[_VALUES:]:
+            keys = dict.fromkeys(r.key for finding in wrong for r in finding.reasons if r.key in group)
+            covering = [key for key in keys if sum(_explains(f, key) for f in wrong) >= asked]
+            if covering and not (asked == len(wrong) and covering[0] in _FALLBACKS):
+                return _shown_by(wrong, max(covering, key=lambda key: _merit(key, wrong)))
+    rest = wrong or sorted(findings, key=lambda finding: tier(finding.best.key))
+    return rest[0], (rest[0].reasons[-1] if wrong else rest[0].best)
+
+
+def _explains(finding: Finding, key: str) -> bool:
+    return any(reason.key == key for reason in finding.reasons)
+
+
+def _merit(key: str, findings: Sequence[Finding]) -> tuple[int, float]:
+    """In how many trials a key is among the reasons, and how early it stands there."""
+    places = [[r.key for r in finding.reasons].index(key) for finding in findings if _explains(finding, key)]
+    return len(places), -sum(places) / len(places)
+
+
+def _shown_by(findings: Sequence[Finding], key: str) -> tuple[Finding, Reason]:
+    return next((finding, reason) for finding in findings for reason in finding.reasons if reason.key == key)

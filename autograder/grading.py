@@ -98,7 +98,8 @@ class Judge:
         body = wire.receive(channel)
         if body is None:
             said = os.read(self._family.outputs[0], 1 << 16).decode("utf-8", "replace")
-            raise StartError(f"The judge ended without an answer. This is a fault of the autograder, not yours.\n{said}")
+            raise StartError("The judge ended without an answer. This is a fault of the autograder, not yours.\n"
+                             f"{said}")
         return wire.decode(body)
 
 

@@ -69,8 +69,8 @@ class Trial:
 class Exercise:
     """One function that a learner writes.
 
-    name: the function's and the exercise's name; assignment: where it belongs; ranks: whether it is called on every rank
-    of a process group; trials: draws the trials, visible or (hidden=True) the further families; stage: what
+    name: the function's and the exercise's name; assignment: where it belongs; ranks: whether it is called on every
+    rank of a process group; trials: draws the trials, visible or (hidden=True) the further families; stage: what
     surrounds the call on a rank; rule: judges one trial, None for the general rule.
     """
 

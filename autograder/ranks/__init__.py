@@ -1,1 +1,1 @@
-"""Real process groups for functions: start ranks, run, collect numbers and text, say who waits for whom, end everything."""
+"""Real process groups for functions: start ranks, run, collect numbers and text, say who waits where, end it all."""

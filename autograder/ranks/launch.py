@@ -246,11 +246,13 @@ def _outcome_of(rank: int, answer: dict | None) -> RankOutcome:
     calls = [Call.from_dict(call) for call in answer.get("calls", [])]
     if answer["did"] == "returned":
         return RankOutcome(rank, "returned", result=answer["result"], calls=calls, own_group=answer["own_group"])
-    return RankOutcome(rank, "raised", error=answer["error"], calls=calls, own_group=answer["own_group"])
+    return RankOutcome(rank, "raised", result=answer["result"], error=answer["error"], calls=calls,
+                       own_group=answer["own_group"])
 
 
 def _signature(outcomes: list[RankOutcome]) -> list[tuple]:
-    return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating, outcome.cpu) for outcome in outcomes]
+    return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating, outcome.cpu)
+            for outcome in outcomes]
 
 
 def _directory() -> str:

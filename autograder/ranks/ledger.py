@@ -1,9 +1,9 @@
 """What a rank communicated: each collective and point-to-point call in order, those of DDP and of hooks included.
 
 Two sources, merged by time. PyTorch's flight recorder (a ring buffer inside every process group, read through
-`_dump_fr_trace_json`, private API of torch 2.13, used in this file only) sees all collectives, whoever issued them, with
-sizes and whether they have ended. It sees neither point-to-point calls nor the reduce operation: these come from the
-methods of the class `dist.ProcessGroup`, which `install` wraps and through which every public function of
+`_dump_fr_trace_json`, private API of torch 2.13, used in this file only) sees all collectives, whoever issued them,
+with sizes and whether they have ended. It sees neither point-to-point calls nor the reduce operation: these come from
+the methods of the class `dist.ProcessGroup`, which `install` wraps and through which every public function of
 `torch.distributed` goes, `P2POp` and `isend` included.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import json
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import torch
 import torch.distributed as dist
@@ -34,7 +34,8 @@ class Call:
     dtype: "float64", …; group: name of the process group ("default" for the default one); sequence: the how-manieth
     collective of this group it is, from 1 (0 for point-to-point); op: "sum", "avg", … or None where it is not known
     (DDP's reducer and functional collectives issue theirs below Python); peer: the other rank of a
-    point-to-point call; done: whether it had ended when the ledger was read.
+    point-to-point call; done: whether it had ended when the ledger was read; own: whether the learner's function issued
+    it (False: what the stage did to prepare the trial).
     """
 
     name: str
@@ -45,6 +46,7 @@ class Call:
     op: str | None = None
     peer: int | None = None
     done: bool = True
+    own: bool = True
 
     @property
     def point_to_point(self) -> bool:
@@ -71,6 +73,7 @@ class Ledger:
         self._lock = threading.Lock()
         self._seen: list[_Seen] = []
         self._since = 0
+        self._mark = 0
 
     def install(self) -> None:
         """Wrap the methods of `dist.ProcessGroup`; once per process."""
@@ -95,7 +98,11 @@ class Ledger:
     def start(self) -> None:
         with self._lock:
             self._seen.clear()
-            self._since = time.time_ns()
+            self._since = self._mark = time.time_ns()
+
+    def mark(self) -> None:
+        """From here on calls are the function's own."""
+        self._mark = time.time_ns()
 
     def calls(self) -> list[Call]:
         """Everything since `start`, in the order in which it was issued."""
@@ -104,7 +111,11 @@ class Ledger:
         entries = [entry for entry in _flight_entries() if entry["time_created_ns"] >= self._since]
         timed = [(entry["time_created_ns"], _collective(entry, seen)) for entry in entries]
         timed += [(call.began, call.as_call()) for call in seen if call.method in _POINT_TO_POINT]
-        return [call for _, call in sorted(timed, key=lambda pair: pair[0])]
+        return [replace(call, own=issued >= self._mark) for issued, call in sorted(timed, key=lambda pair: pair[0])]
+
+    def own_calls(self) -> list[Call]:
+        """Those since the last mark."""
+        return [call for call in self.calls() if call.own]
 
 
 class _Seen:

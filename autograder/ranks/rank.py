@@ -74,8 +74,9 @@ class _Rank:
             try:
                 getattr(self, order.pop("do"))(**order)
             except BaseException as error:
-                self.answer("raised", error=describe_error(error), calls=self._calls_at_the_end(),
-                            own_group=self._owns_group())
+                collected = wire.encode(wire.portable(getattr(error, "collected", None)))
+                self.answer("raised", error=describe_error(error), result=collected,
+                            calls=self._calls_at_the_end(), own_group=self._owns_group())
 
     def answer(self, did: str, **content: object) -> None:
         body = wire.encode({"did": did, **content})
@@ -116,7 +117,7 @@ class _Rank:
         self.ledger.start()
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            result = wire.encode(function(self.function, arguments))
+            result = wire.encode(function(self.function, arguments, self.ledger))
         sys.stdout.flush()
         sys.stderr.flush()
         self.answer("returned", result=result, calls=self._calls_at_the_end(), own_group=self._owns_group())

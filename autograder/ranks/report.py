@@ -19,7 +19,8 @@ class RankOutcome:
     """How one rank's trial ended.
 
     end: "returned", "raised", "died" (its process ended), "waiting" (for other ranks, in vain), "running" (at the
-    deadline) or "silent" (at the deadline, and it did not answer). result: the stage's result, an encoded frame.
+    deadline) or "silent" (at the deadline, and it did not answer). result: the stage's result, an encoded frame
+    (of a rank that raised: what the stage had collected by then).
     cpu: seconds that its main thread had used. own_group: whether its default group is still the one it was given.
     """
 
@@ -66,7 +67,8 @@ def _members(outcomes: Sequence[RankOutcome], group: str) -> list[RankOutcome]:
 
 
 def _nth(outcome: RankOutcome, group: str, sequence: int) -> Call | None:
-    return next((c for c in outcome.calls if not c.point_to_point and c.group == group and c.sequence == sequence), None)
+    return next((call for call in outcome.calls
+                 if not call.point_to_point and call.group == group and call.sequence == sequence), None)
 
 
 def _matched(call: Call, rank: int, outcomes: Sequence[RankOutcome]) -> bool:
@@ -115,7 +117,8 @@ def mismatch(outcomes: Sequence[RankOutcome]) -> tuple[str, int] | None:
     groups = dict.fromkeys(call.group for o in outcomes for call in o.calls if not call.point_to_point)
     for group in groups:
         members = _members(outcomes, group)
-        for sequence in range(1, max(issued(member, group) for member in members) + 1):
+        first = min(c.sequence for member in members for c in member.calls if c.group == group and c.sequence)
+        for sequence in range(first, max(issued(member, group) for member in members) + 1):
             calls = [_nth(member, group, sequence) for member in members]
             known = [call for call in calls if call is not None]
             if known and (len(known) < len(calls) or not all(alike(known[0], call) for call in known)):
@@ -134,11 +137,13 @@ def differing_calls(outcomes: Sequence[RankOutcome]) -> str | None:
 def describe_mismatch(outcomes: Sequence[RankOutcome], group: str, sequence: int) -> str:
     """One sentence: which ranks called what as their n-th collective."""
     said: dict[str, list[int]] = {}
+    number = sequence
     for member in _members(outcomes, group):
         call = _nth(member, group, sequence)
+        number = _position(member, call) if call is not None else number
         said.setdefault("nothing" if call is None else str(call), []).append(member.rank)
     parts = [f"{ranks_words(ranks)} called {what}" for what, ranks in said.items()]
-    return f"In the {ordinal(sequence)} collective {', '.join(parts)}."
+    return f"In the {ordinal(number)} collective {', '.join(parts)}."
 
 
 def describe_waiting(outcomes: Sequence[RankOutcome]) -> str:
@@ -163,7 +168,8 @@ def _place(outcome: RankOutcome, outcomes: Sequence[RankOutcome]) -> str:
     call = next(iter(unmatched or outcome.pending), None)
     where = f" (line {outcome.frames[-1][1]} of {outcome.frames[-1][2]})" if outcome.frames else ""
     if call is not None:
-        return f"waiting in {call}{f', its {ordinal(call.sequence)} collective' if call.sequence else ''}{where}"
+        which = f", its {ordinal(_position(outcome, call))} collective" if call.sequence else ""
+        return f"waiting in {call}{which}{where}"
     if outcome.end == "silent":
         return "busy and does not answer"
     return ("waiting in a call of torch.distributed" if outcome.end == "waiting" else "still running") + where
@@ -172,6 +178,17 @@ def _place(outcome: RankOutcome, outcomes: Sequence[RankOutcome]) -> str:
 def sentence(text: str) -> str:
     """`text` with a capital first letter."""
     return text[:1].upper() + text[1:]
+
+
+def _position(outcome: RankOutcome, call: Call) -> int:
+    """The how-manieth collective of the learner's function on its group a call is."""
+    prepared = [c.sequence for c in outcome.calls if not c.own and c.group == call.group]
+    return call.sequence - max(prepared, default=_before(outcome, call.group))
+
+
+def _before(outcome: RankOutcome, group: str) -> int:
+    """What the group had seen before this trial."""
+    return min((c.sequence for c in outcome.calls if c.group == group and c.sequence), default=1) - 1
 
 
 def describe_death(outcome: RankOutcome) -> str:
@@ -192,7 +209,7 @@ def describe_error(outcome: RankOutcome) -> str:
     error = outcome.error or {}
     where = f" at line {error['frames'][-1][1]} of {error['frames'][-1][2]}" if error.get("frames") else ""
     message = " ".join(str(error.get("message", "")).split())
-    return f"{error.get('type', 'error')}{where}: {message[:300]}" if message else f"{error.get('type', 'error')}{where}"
+    return f"{error.get('type', 'error')}{where}{': ' if message else ''}{message[:300]}"
 
 
 def ranks_words(ranks: Sequence[int]) -> str:

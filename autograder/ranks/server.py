@@ -1,4 +1,4 @@
-"""The fork server that we own: a quiet process with torch loaded, from which ranks and judges are forked in milliseconds.
+"""The fork server that we own: a quiet process with torch loaded, from which ranks and judges fork in milliseconds.
 
 It is ours because `multiprocessing`'s is one per process: somebody else's preload would win. It is single-threaded,
 lives in a session of its own (Ctrl-C and the Stop button do not reach it), and ends when its client's end of the

@@ -1,4 +1,4 @@
-"""The plain stage: call the function with this rank's arguments, hand back its value and the arguments as they are now."""
+"""The plain stage: call the function with this rank's arguments, hand back its value and the arguments."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import torch
 from autograder.ranks.wire import Opaque, portable
 
 
-def call(function: Callable, arguments: tuple) -> dict:
+def call(function: Callable, arguments: tuple, _ledger: object) -> dict:
     """What it returned, and the arguments after the call: values, `.grad`, `requires_grad`."""
     value = function(*arguments)
     return {
@@ -23,7 +23,7 @@ def _is_leaf(argument: object) -> bool:
     return isinstance(argument, torch.Tensor) and argument.is_leaf
 
 
-def call_freely(function: Callable, arguments: tuple) -> dict:
+def call_freely(function: Callable, arguments: tuple, _ledger: object) -> dict:
     """For `run_on_ranks`: the arguments come cloudpickled from the caller; the value must be able to cross."""
     import cloudpickle
 

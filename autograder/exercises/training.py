@@ -1,0 +1,280 @@
+"""Exercises that train: trials with real models, and the rule that compares every update with its reference.
+
+Each optimizer step is judged on its own, at the parameters before it: u = (θ_before − θ_after)/lr, item gradients in
+float64 by one process. So a wrong first step does not hide a right second one, and every wrong one can be named.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from autograder import dials
+from autograder.diagnosis import Reason
+from autograder.exercises.record import Raises, Trial
+from autograder.exercises.rules import TOLERANCE, agrees, identical, misfit, rule_on_behaviour, rule_on_error, shown
+from autograder.ranks import wire
+from autograder.ranks.ledger import Call
+from autograder.ranks.report import RankOutcome, ranks_words, sentence
+from autograder.reference import per_item_gradients
+from autograder.stages.models import build_model
+from autograder.stages.train import POISON
+from autograder.window import UpdateWindow
+
+STAGE = "autograder.stages.train:train"
+UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True)
+class ExpectedUpdate:
+    """One right optimizer step: the items of its window, concatenated in rank, microbatch, item order.
+
+    extra: a further term of the objective, models → scalar, whose gradient is added to the items' (float64).
+    """
+
+    window: UpdateWindow
+    batch: tuple[Tensor, ...]
+    extra: Callable[[nn.ModuleDict], Tensor] | None = None
+    clip_to: float | None = None
+
+
+@dataclass(frozen=True)
+class ExpectedCall:
+    """What one call must do: these updates and no other, and return this value (UNCHECKED: anything)."""
+
+    updates: tuple[ExpectedUpdate, ...]
+    returns: object = UNCHECKED
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is right in a training trial: the models it starts from, its item losses, what each call must do.
+
+    item_losses(models, *batch) → losses [n] in item order; models is an nn.ModuleDict of the trial's models.
+    """
+
+    models: dict[str, dict]
+    lr: float
+    item_losses: Callable[..., Tensor]
+    calls: tuple[ExpectedCall, ...]
+    error: Raises | None = None
+
+
+Check = Callable[[Trial, int, ExpectedCall, Sequence[dict]], list[Reason]]
+
+
+def squared_losses(models: nn.ModuleDict, inputs: Tensor, targets: Tensor) -> Tensor:
+    """The course's item loss: Σ over outputs of ½(ŷ − y)²; [n]."""
+    return 0.5 * ((models["model"](inputs) - targets) ** 2).sum(-1)
+
+
+def training_trial(name: str, training: Training, calls: Sequence[Sequence[list]], *, ddp: Sequence[str] = ("model",),
+                   groups: dict | None = None, hook: bool = False, warm: dict[str, Tensor] | None = None,
+                   counts: Sequence = (), **facts: object) -> Trial:
+    """A trial in which rank r makes the calls `calls[c][r]` (argument lists for the stage, see stages/train.py)."""
+    world_size = len(calls[0])
+    arguments = tuple(({
+        "models": training.models, "ddp": list(ddp), "lr": training.lr, "groups": groups or {}, "hook": hook,
+        "warm": warm or {}, "calls": [list(call[rank]) for call in calls]},) for rank in range(world_size))
+    return Trial(name, arguments, training.error or training, counts=tuple(counts), facts=dict(facts))
+
+
+def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Check) -> list[Reason]:
+    """[] if every call of the trial did what it must. `checks` are further rules for each call, with its records
+    (one per rank), asked after behaviour and before values: traffic, meters."""
+    if isinstance(trial.expected, Raises):
+        return rule_on_error(trial, outcomes) or _unchanged(outcomes)
+    if behaviour := rule_on_behaviour(trial, outcomes):
+        return behaviour
+    calls = [wire.decode(outcome.result)["calls"] for outcome in outcomes]
+    reasons: list[Reason] = []
+    for number, expected in enumerate(trial.expected.calls):
+        records = [rank_calls[number] for rank_calls in calls]
+        reasons += _rule_on_call(trial, number, expected, records)
+        for check in checks:
+            reasons += check(trial, number, expected, records)
+        if reasons:
+            break
+    return reasons
+
+
+def _unchanged(outcomes: Sequence[RankOutcome]) -> list[Reason]:
+    """After a due exception no parameter may have changed."""
+    for outcome in outcomes:
+        last = wire.decode(outcome.result)["calls"][-1]
+        if not identical(last["snapshots"][0], last["parameters"]):
+            return [Reason("wrong-number-of-steps", f"Rank {outcome.rank} raised the error, but after its parameters "
+                                                    "had changed.\nWithout an item there is no update.")]
+    return []
+
+
+def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Sequence[dict]) -> list[Reason]:
+    due = len(expected.updates)
+    again = f" (call {number + 1} with the same model)" if number else ""
+    for rank, record in enumerate(records):
+        if record["options_changed"]:
+            return [Reason("optimizer-changed", f"Rank {rank} changed the options of the optimizer{again}.\nScale the "
+                                                "loss or the gradients, and leave the learning rate alone.")]
+        if not bool(record["parameters"].isfinite().all()):
+            return [Reason("nan-or-inf", _poisoned(trial, rank))]
+    steps = [len(record["snapshots"]) - 1 for record in records]
+    moved = [not identical(record["snapshots"][-1], record["parameters"]) for record in records]
+    if any(moved):
+        rank = moved.index(True)
+        return [Reason("wrong-number-of-steps", f"Rank {rank} changed parameters outside optimizer.step(){again}.\n"
+                                                "One update is one optimizer.step().")]
+    if any(count != due for count in steps):
+        rank = next(rank for rank, count in enumerate(steps) if count != due)
+        key = "no-update" if not any(steps) and due == 1 else "wrong-number-of-steps"
+        return [Reason(key, f"Rank {rank} made {steps[rank]} optimizer steps{again}; {due} "
+                            f"{'is' if due == 1 else 'are'} right on every rank.")]
+    reasons: list[Reason] = []
+    if (apart := _ranks_apart(records)) is not None:
+        reasons.append(Reason("not-synchronized", f"The parameters of rank 0 and rank {apart} differ after the "
+                                                  f"update{again}.\nEvery rank must make the same update."))
+    for position, update in enumerate(expected.updates):
+        reasons += _rule_on_update(trial, update, position, records, again)
+        if reasons:
+            break
+    if reasons:
+        return reasons
+    return [*_rule_on_returns(trial, expected, records), *_changed(trial, number, records)]
+
+
+def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records: Sequence[dict],
+                    again: str) -> list[Reason]:
+    training: Training = trial.expected
+    wrong = None
+    for rank, record in enumerate(records):
+        before, after = record["snapshots"][position:position + 2]
+        made = (before.double() - after.double()) / training.lr
+        models = models_at(training.models, before)
+        gradients, extra, right = _right_update(training, update, models)
+        rounding = torch.finfo(before.dtype).eps * float(before.abs().max()) / training.lr
+        if float((made - right).abs().max()) > TOLERANCE[before.dtype] * float(right.abs().max()) + 4 * rounding:
+            wrong = rank, made, gradients, extra, right, before.dtype
+            break
+    if wrong is None:
+        return []
+    rank, made, gradients, extra, right, dtype = wrong
+    where = f" (update {position + 1})" if position else again
+    if not bool(made.abs().max() > 0):
+        return [Reason("gradients-lost", f"Rank {rank} made a step of zero{where}: its gradients were gone.")]
+    if float(made.abs().max()) > 0.02 * POISON:
+        return [Reason("stale-gradients", f"The gradients that stood in .grad before the call entered the update of "
+                                          f"rank {rank}{where}.\nThe function must clear old gradients itself.")]
+    rtol = 10 * TOLERANCE[dtype]
+    reasons = [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()))
+               for entry in dials.explain_update(made - extra, gradients, update.window, rtol)
+               if entry.key not in (None, "unexplained")]
+    error = float((made - right).norm() / right.norm())
+    reasons.append(Reason("unexplained", f"The update of rank {rank} is {error:.2g} times its own length away from the "
+                                         f"reference update{where}, and no setting of the three dials gives it.\n"
+                                         f"It begins {shown(made)}; right is {shown(right)}."))
+    return reasons
+
+
+def _right_update(training: Training, update: ExpectedUpdate, models: nn.ModuleDict) -> tuple[Tensor, Tensor, Tensor]:
+    """(item gradients [N, D], gradient of the extra term [D], the right update [D]) at these models."""
+    gradients = per_item_gradients(models, training.item_losses, *update.batch)
+    parameters = list(models.parameters())
+    extra = torch.zeros(gradients.shape[1], dtype=torch.float64)
+    if update.extra is not None:
+        parts = torch.autograd.grad(update.extra(models), parameters, allow_unused=True)
+        extra = torch.cat([(torch.zeros_like(p) if g is None else g).flatten()
+                           for g, p in zip(parts, parameters, strict=True)])
+    right = update.window.expected_weights @ gradients + extra
+    if update.clip_to is not None:
+        right = right * min(1.0, update.clip_to / float(right.norm()))
+    return gradients, extra, right
+
+
+def right_update(training: Training, update: ExpectedUpdate, models: nn.ModuleDict) -> Tensor:
+    """The update [D] that one process would make with all items of the window, float64."""
+    return _right_update(training, update, models)[2]
+
+
+def models_at(descriptions: dict[str, dict], parameters: Tensor) -> nn.ModuleDict:
+    """The trial's models in float64 with these parameters [D] (all models' in order)."""
+    models = nn.ModuleDict({name: build_model(description) for name, description in descriptions.items()}).double()
+    nn.utils.vector_to_parameters(parameters.double(), models.parameters())
+    return models
+
+
+def _poisoned(trial: Trial, rank: int) -> str:
+    empty = [r for r, count in enumerate(trial.counts) if not _total_count(count)]
+    cause = f"{sentence(ranks_words(empty))} {'has' if len(empty) == 1 else 'have'} no items: one 0/0 there reaches " \
+            "every rank through the reduction." if empty else "Look for a division by zero."
+    return f"After the update, parameters of rank {rank} are NaN or Inf.\n{cause}"
+
+
+def _total_count(count: object) -> int:
+    return sum(map(_total_count, count)) if isinstance(count, (list, tuple)) else int(count)
+
+
+def _ranks_apart(records: Sequence[dict]) -> int | None:
+    first = records[0]["parameters"]
+    for rank, record in enumerate(records[1:], start=1):
+        size = float(first.double().abs().max())
+        if float((record["parameters"].double() - first.double()).abs().max()) > TOLERANCE[first.dtype] * size:
+            return rank
+    return None
+
+
+def _rule_on_returns(trial: Trial, expected: ExpectedCall, records: Sequence[dict]) -> list[Reason]:
+    if expected.returns == UNCHECKED:
+        return []
+    for rank, record in enumerate(records):
+        value = record["value"]
+        if problem := misfit(value, expected.returns):
+            return [Reason(problem[0], f"Rank {rank} returned {problem[1]}.")]
+        if not agrees(value, expected.returns):
+            return [Reason("wrong-return-value", f"The update is right, but rank {rank} returned {shown(value)}; "
+                                                 f"right is {shown(expected.returns)}.")]
+    return []
+
+
+def _changed(trial: Trial, number: int, records: Sequence[dict]) -> list[Reason]:
+    for rank, record in enumerate(records):
+        given = trial.arguments[rank][0]["calls"][number]
+        for position, (before, after) in enumerate(zip(given, record["arguments"], strict=False), start=1):
+            if isinstance(before, (Tensor, list, tuple)) and not identical(wire.portable(before), after):
+                return [Reason("changed-its-argument", f"Rank {rank} changed argument number {position}.\n"
+                                                       "The caller still needs it: work on a copy.")]
+    return []
+
+
+def elements_sent(record: dict, *, at_least: int = 0) -> int:
+    """Elements that a rank handed to collectives and sends in one call, those of calls with fewer than `at_least` left
+    out. An all_gather or broadcast that follows a reduce (or reduce_scatter) of the same data belongs to it."""
+    total, half_done = 0, False
+    for call in map(Call.from_dict, record["ledger"]):
+        if call.name == "recv" or call.elements < at_least:
+            continue
+        if half_done and call.name in ("broadcast", "all_gather", "_allgather_base"):
+            half_done = False
+            continue
+        half_done = call.name in ("reduce", "reduce_scatter", "_reduce_scatter_base")
+        total += call.elements
+    return total
+
+
+def one_synchronization(trial: Trial, number: int, expected: ExpectedCall, records: Sequence[dict],
+                        slack: int = 8) -> list[Reason]:
+    """A check: between two steps each gradient element crosses the ranks once, plus a few numbers for counts."""
+    updates = len(expected.updates)
+    if len(records) == 1 or not updates:
+        return []
+    gradient = records[0]["parameters"].numel()
+    for rank, record in enumerate(records):
+        sent = elements_sent(record)
+        if sent > updates * (gradient + slack):
+            return [Reason("extra-synchronization", f"Rank {rank} sent {sent} elements for {updates} update"
+                           f"{'s' if updates > 1 else ''} of {gradient} parameters: {sent / updates / gradient:.2g} "
+                           "times what one synchronization needs.\nSynchronize once per update, after the last backward.")]
+        if sent < updates * gradient:
+            return [Reason("missing-synchronization", f"Rank {rank} sent {sent} elements, but {updates} update"
+                           f"{'s' if updates > 1 else ''} of {gradient} parameters need {updates * gradient}.")]
+    return []

@@ -1,0 +1,211 @@
+"""The training stage: real models under DDP, stale gradients in place, then the function, metered.
+
+What a rank gets is one description (a dict):
+  "models"   name → description for `build_model`; "model" is the one that trains;
+  "ddp"      the names of those under DistributedDataParallel (used for two synchronised backwards beforehand);
+  "lr"       of the SGD optimizer over the parameters of all models;
+  "groups"   name → partition of the ranks; each rank gets its own part as a process group;
+  "calls"    the arguments of each call, in order; "@model", "@model:NAME", "@optimizer", "@group:NAME" stand for the
+             live objects, {"iterator": [...]} for an iterator without length over these microbatches;
+  "hook"     if true the function is a communication hook: it is registered, and each call is one
+             [inputs, targets, item_count] that the stage itself steps through.
+Nothing here knows what is right: all is handed back for the judge.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.parallel import DistributedDataParallel
+
+from autograder.ranks.ledger import Ledger
+from autograder.ranks.wire import portable
+from autograder.stages.models import build_model
+
+POISON = 1000.0
+
+
+def train(function: Callable, arguments: tuple, ledger: Ledger) -> dict:
+    """{"calls": one record per call}; see `_Bench.record` for what a record holds."""
+    (description,) = arguments
+    bench = _Bench(function, description, ledger)
+    records: list[dict] = []
+    for call in description["calls"]:
+        try:
+            records.append(bench.hooked(call) if description.get("hook") else bench.call(call))
+        except Exception as error:
+            error.collected = {"calls": [*records, bench.record(None, call)]}
+            raise
+    return {"calls": records}
+
+
+class _Bench:
+    def __init__(self, function: Callable, description: dict, ledger: Ledger) -> None:
+        self.function = function
+        self.ledger = ledger
+        self.modules = {name: build_model(model) for name, model in description["models"].items()}
+        distributed = dist.is_available() and dist.is_initialized()
+        self.models: dict[str, nn.Module] = {
+            name: DistributedDataParallel(module) if name in description["ddp"] and distributed else module
+            for name, module in self.modules.items()}
+        self.groups = {name: _own_group(partition) for name, partition in description.get("groups", {}).items()}
+        self.parameters = [p for module in self.modules.values() for p in module.parameters()]
+        self.optimizer = torch.optim.SGD(self.parameters, lr=description["lr"])
+        self.optimizer.register_step_post_hook(lambda *_: self._count_step())
+        for name in description["ddp"]:
+            for _ in range(2):
+                _total(self.models[name](description["warm"][name])).backward()
+        self.state: dict = {}
+        if description.get("hook"):
+            self.models["model"].register_comm_hook(self.state, _as_hook(function))
+        self.meter = _Meter(self.modules["model"])
+
+    def _count_step(self) -> None:
+        self.snapshots.append(self._flat())
+
+    def _flat(self) -> torch.Tensor:
+        return torch.cat([p.detach().reshape(-1) for p in self.parameters]).to("cpu", copy=True)
+
+    def _prepare(self) -> None:
+        self.snapshots = [self._flat()]
+        self.options = _options(self.optimizer)
+        for parameter in self.parameters:
+            parameter.grad = torch.full_like(parameter, POISON)
+        self.meter.reset()
+        self.ledger.mark()
+        self.iterator: _Microbatches | None = None
+
+    def call(self, call: list) -> dict:
+        """Call the function once, over stale gradients."""
+        self._prepare()
+        live = [self._live(argument) for argument in call]
+        with self.meter:
+            value = self.function(*live)
+        return self.record(value, live)
+
+    def hooked(self, call: list) -> dict:
+        """One window of the harness's own with the function as communication hook."""
+        inputs, targets, item_count = call
+        self._prepare()
+        self.state["item_count"] = item_count
+        self.optimizer.zero_grad()
+        loss = 0.5 * ((self.models["model"](inputs) - targets) ** 2).sum()
+        loss.backward()
+        self.optimizer.step()
+        return self.record(None, [])
+
+    def _live(self, argument: object) -> object:
+        if isinstance(argument, str) and argument.startswith("@"):
+            what, _, name = argument[1:].partition(":")
+            if what == "model":
+                return self.models[name or "model"]
+            return self.optimizer if what == "optimizer" else self.groups[name]
+        if isinstance(argument, dict) and "iterator" in argument:
+            self.iterator = _Microbatches(argument["iterator"])
+            return iter(self.iterator)
+        return argument
+
+    def record(self, value: object, live: list) -> dict:
+        """What the call left behind.
+
+        value; snapshots: all parameters as one vector [D], before the call and after each optimizer step; parameters:
+        at the end; options_changed; arguments: as they are now; ledger: of this call; rows: of each forward of "model";
+        held_at_forward: saved activations alive when each forward began; microbatches_held: at most, by the iterator.
+        """
+        return {
+            "value": portable(value),
+            "snapshots": self.snapshots,
+            "parameters": self._flat(),
+            "options_changed": _options(self.optimizer) != self.options,
+            "arguments": [portable(a) if not isinstance(a, (nn.Module, torch.optim.Optimizer)) else None for a in live],
+            "ledger": [call.to_dict() for call in self.ledger.own_calls()],
+            "rows": self.meter.rows,
+            "held_at_forward": self.meter.held,
+            "microbatches_held": self.iterator.most_held if self.iterator else 0,
+        }
+
+
+def _own_group(partition: list[list[int]]) -> dist.ProcessGroup | None:
+    groups = [(ranks, dist.new_group(ranks)) for ranks in partition]
+    return next(group for ranks, group in groups if dist.get_rank() in ranks)
+
+
+def _total(outputs: object) -> torch.Tensor:
+    return sum(part.sum() for part in outputs) if isinstance(outputs, tuple) else outputs.sum()
+
+
+def _options(optimizer: torch.optim.Optimizer) -> list[dict]:
+    return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+
+
+def _as_hook(function: Callable) -> Callable:
+    """DDP wants a function with a name, an argument `bucket` and annotations: any callable becomes one."""
+    def hook(state: dict, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        return function(state, bucket)
+    return hook
+
+
+class _Meter:
+    """Rows of each forward of a module, and how many saved activations are alive when a forward begins."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._alive = 0
+        self.reset()
+        module.register_forward_pre_hook(self._forward)
+
+    def reset(self) -> None:
+        self.rows: list[int] = []
+        self.held: list[int] = []
+
+    def _forward(self, _module: nn.Module, inputs: tuple) -> None:
+        self.rows.append(len(inputs[0]) if inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim else 0)
+        self.held.append(self._alive)
+
+    def _pack(self, tensor: torch.Tensor) -> _Saved:
+        saved = _Saved(tensor)
+        self._alive += 1
+        weakref.finalize(saved, self._release)
+        return saved
+
+    def _release(self) -> None:
+        self._alive -= 1
+
+    def __enter__(self) -> None:
+        self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda saved: saved.tensor)
+        self._hooks.__enter__()
+
+    def __exit__(self, *details: object) -> None:
+        self._hooks.__exit__(*details)
+
+
+class _Saved:
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
+class _Microbatches:
+    """An iterator without length that counts how many of its microbatches are alive at once."""
+
+    def __init__(self, microbatches: list) -> None:
+        self._left = list(microbatches)
+        microbatches.clear()
+        self._given: list[StorageWeakRef] = []
+        self.most_held = 0
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> object:
+        self._given = [storage for storage in self._given if not storage.expired()]
+        self.most_held = max(self.most_held, len(self._given))
+        if not self._left:
+            raise StopIteration
+        microbatch = self._left.pop(0)
+        first = next(t for t in microbatch if isinstance(t, torch.Tensor))
+        self._given.append(StorageWeakRef(first.untyped_storage()))
+        self.most_held = max(self.most_held, len(self._given))
+        return microbatch
