@@ -1,0 +1,124 @@
+"""One test for a training step: every item of its update weighs what the objective says.
+
+`assert_normalized(train_step)` runs the step on real gloo processes with a probe model and probe data, and
+compares the update that each optimizer step made with what every setting of the dials predicts.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from autograder.probe.data import ProbeData, ProbeModel
+from autograder.probe.log import Step, capture
+from autograder.probe.reading import Measurement, measure_step
+from autograder.ranks.launch import pickled_function, run_on_ranks
+from autograder.verdict import ItemWeight, Verdict, WrongUpdate
+
+TIMEOUT = 60.0
+
+
+def assert_normalized(
+    train_step: Callable, *, objective: str = "token", world_size: int = 2, accumulation_steps: int = 1,
+    model: nn.Module | Callable[[], nn.Module] | None = None, data: ProbeData | None = None,
+    item_losses: Callable[..., Tensor] | None = None, sgd_lr: float | None = None,
+    timeout: float = TIMEOUT,
+) -> list[Measurement]:
+    """Raise WrongUpdate, an AssertionError that names the dials, unless every update is right.
+
+    train_step: `train_step(model, data)` is called on every rank of a gloo process group. It trains on
+    `data.batches`, this rank's microbatches (or on `data`, the whole data set, if it shards by itself), with an
+    optimizer of its own. With accumulation_steps K > 1 there are 2K − 1 microbatches: a full update window and a
+    partial one. objective: "token" or "sequence". model: a module, or a function that makes one; the same on every
+    rank; by default a float64 `ProbeModel`, called with ids [B, T]. data: other probe data. item_losses and
+    sgd_lr as in `capture`. timeout: seconds for the whole run.
+
+    Returns what was measured, one entry per update. Raises NotIdentifiable when the data cannot tell right from
+    wrong, and RanksFailed when a rank raises, dies or waits in vain.
+    """
+    began = time.monotonic()
+    data = data or ProbeData(world_size, accumulation_steps)
+    measured = measure(train_step, objective=objective, model=model, data=data, item_losses=item_losses,
+                       sgd_lr=sgd_lr, timeout=timeout)
+    name = getattr(train_step, "__name__", type(train_step).__name__)
+    for number, one in enumerate(measured):
+        if one.best.key is not None:
+            raise WrongUpdate(_verdict(name, number, len(measured), one, time.monotonic() - began))
+    measured[0].require_telling()
+    return measured
+
+
+def measure(
+    train_step: Callable, *, objective: str = "token", model: nn.Module | Callable[[], nn.Module] | None = None,
+    data: ProbeData, item_losses: Callable[..., Tensor] | None = None, sgd_lr: float | None = None,
+    timeout: float = TIMEOUT,
+) -> list[Measurement]:
+    """What every update of `train_step(model, data)` on `data.world_size` ranks says; see `assert_normalized`.
+
+    Raises WrongUpdate when ranks make no update or different numbers of them.
+    """
+    reference = _made(model)
+    arguments = (pickled_function(train_step), pickled_function(reference if model is None else model), data, sgd_lr)
+    results = run_on_ranks(_train_and_tell, [arguments] * data.world_size, world_size=data.world_size,
+                           backend="gloo", timeout=timeout)
+    ranks = [[Step.from_dict(step) for step in steps] for steps in results]
+    numbers = [len(steps) for steps in ranks]
+    if min(numbers) != max(numbers) or not min(numbers):
+        raise WrongUpdate(_no_steps(getattr(train_step, "__name__", "train_step"), numbers))
+    updates = list(zip(*ranks, strict=True))
+    return [measure_step(steps, reference, data=data if item_losses is None else None, item_losses=item_losses,
+                         objective=objective, sgd_lr=sgd_lr, accumulation_steps=data.accumulation_steps,
+                         before=updates[number - 1] if number else None)
+            for number, steps in enumerate(updates)]
+
+
+def _train_and_tell(train_step: bytes, model: bytes, data: ProbeData, sgd_lr: float | None) -> list[dict]:
+    """On a rank: run the step under `capture`, hand back numbers."""
+    import cloudpickle
+
+    module = _made(cloudpickle.loads(model))
+    with capture(module, data=data, sgd_lr=sgd_lr) as log:
+        cloudpickle.loads(train_step)(module, data)
+    return [step.to_dict() for step in log.steps]
+
+
+def _made(model: nn.Module | Callable[[], nn.Module] | None) -> nn.Module:
+    if isinstance(model, nn.Module):
+        return model
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return ProbeModel().double() if model is None else model()
+
+
+def _verdict(name: str, number: int, total: int, one: Measurement, seconds: float) -> Verdict:
+    best, window = one.best, one.window
+    weights = one.weights if best.weights.isnan().any() else best.weights
+    groups = window.item_groups.tolist()
+    items = []
+    for group in sorted(set(groups)):
+        mine = torch.tensor([g == group for g in groups])
+        first = int(mine.nonzero()[0])
+        items.append(ItemWeight(f"microbatch {int(window.item_microbatches[first])}", int(window.item_ranks[first]),
+                                int(mine.sum()), float(weights[mine].mean()),
+                                float(window.expected_weights[mine].mean())))
+    where = f"Update {number + 1} of {total}: " if total > 1 else ""
+    trial = {"name": f"update {number + 1}", "world_size": window.world_size,
+             "counts": [list(row) for row in window.counts]}
+    return Verdict(name, False, 0.0, best.key, f"{where}{best.sentence}\nItems of each rank's microbatches: "
+                   f"{_table(window.counts)}.", trials=total, seconds=seconds, trial=trial, items=tuple(items))
+
+
+def _table(counts: Sequence[Sequence[int]]) -> str:
+    shown = "; ".join(f"rank {r}: {', '.join(map(str, row)) or 'none'}" for r, row in enumerate(counts[:8]))
+    return shown + ("; …" if len(counts) > 8 else "")
+
+
+def _no_steps(name: str, numbers: Sequence[int]) -> Verdict:
+    if not any(numbers):
+        return Verdict(name, False, 0.0, "no-update", "No optimizer step was seen: train_step must step a torch.optim "
+                       "optimizer that holds the parameters of the model it was given. If a wrapper hides that, train "
+                       "with plain SGD and give its learning rate as sgd_lr.")
+    return Verdict(name, False, 0.0, "wrong-number-of-steps", "The ranks made different numbers of optimizer steps: "
+                   + ", ".join(f"{n} on rank {r}" for r, n in enumerate(numbers)) + ".")
