@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from autograder.window import UpdateWindow
+
 NAMED_WEIGHTS = (
     "mean-of-rank-means", "sum-of-rank-means", "global-divisor-then-mean", "never-divided", "divided-by-world-size",
     "mean-of-microbatch-means", "sum-of-microbatch-means", "local-window-count", "microbatch-count", "divided-twice",
@@ -36,11 +38,12 @@ _FALLBACKS = ("unexplained", "wrong-answer")
 
 @dataclass(frozen=True)
 class Reason:
-    """One candidate: a key, the sentence with this trial's numbers, and what every item weighed if that is known."""
+    """One candidate: a key, the sentence with this trial's numbers, and what every item of which window weighed."""
 
     key: str
     sentence: str
     weights: tuple[float, ...] | None = None
+    window: UpdateWindow | None = None
 
 
 @dataclass(frozen=True)

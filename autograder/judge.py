@@ -72,7 +72,7 @@ class Hearing:
                                *self._where_it_agrees(findings, reason, len(heard))][:5]),
             seconds=seconds + time.monotonic() - began,
             trial={"name": trial.name, "world_size": trial.world_size, "counts": list(trial.counts), **trial.facts},
-            items=_items(trial, reason),
+            items=_items(reason),
             output=tuple((o.rank, o.output) for o in ranks if o.output.strip()))
 
     def _where_it_agrees(self, findings: Sequence[Finding], reason: Reason, heard: int) -> list[str]:
@@ -88,11 +88,11 @@ class Hearing:
         return []
 
 
-def _items(trial: Trial, reason: Reason) -> tuple[ItemWeight, ...]:
+def _items(reason: Reason) -> tuple[ItemWeight, ...]:
     """What each item weighed by this reason, items of one microbatch that weigh the same taken together."""
-    if reason.weights is None or trial.update is None:
+    window = reason.window
+    if window is None:
         return ()
-    window = trial.update.window
     groups: dict[tuple, int] = {}
     microbatches = window.item_microbatches.tolist()
     for rank, micro, got, due in zip(window.item_ranks.tolist(), microbatches, reason.weights,

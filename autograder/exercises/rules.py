@@ -249,7 +249,7 @@ def _explained(trial: Trial, value: object) -> list[Reason]:
     rtol = 10 * TOLERANCE[value.dtype] if isinstance(value, torch.Tensor) else 1e-5
     update = trial.update.of(value)
     found = dials.explain_update(update, trial.update.item_gradients, trial.update.window, rtol)
-    return [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()))
+    return [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()), trial.update.window)
             for entry in found if entry.key not in (None, "unexplained")]
 
 

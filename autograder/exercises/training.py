@@ -166,7 +166,7 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
         return [Reason("stale-gradients", f"The gradients that stood in .grad before the call entered the update of "
                                           f"rank {rank}{where}.\nThe function must clear old gradients itself.")]
     rtol = 10 * TOLERANCE[dtype]
-    reasons = [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()))
+    reasons = [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()), update.window)
                for entry in dials.explain_update(made - extra, gradients, update.window, rtol)
                if entry.key not in (None, "unexplained")]
     error = float((made - right).norm() / right.norm())
@@ -272,8 +272,8 @@ def one_synchronization(trial: Trial, number: int, expected: ExpectedCall, recor
         sent = elements_sent(record)
         if sent > updates * (gradient + slack):
             return [Reason("extra-synchronization", f"Rank {rank} sent {sent} elements for {updates} update"
-                           f"{'s' if updates > 1 else ''} of {gradient} parameters: {sent / updates / gradient:.2g} "
-                           "times what one synchronization needs.\nSynchronize once per update, after the last backward.")]
+                           f"{'s' if updates > 1 else ''} of {gradient} parameters, "
+                           f"{sent / updates / gradient:.2g} times what one synchronization needs.\nSynchronize once per update, after the last backward.")]
         if sent < updates * gradient:
             return [Reason("missing-synchronization", f"Rank {rank} sent {sent} elements, but {updates} update"
                            f"{'s' if updates > 1 else ''} of {gradient} parameters need {updates * gradient}.")]
