@@ -21,6 +21,7 @@ from torch import Tensor
 from .window import UpdateWindow
 
 RTOL = 1e-6  # float64; judge float32 updates at 2e-5
+MANY_ITEMS = 5000  # above, lost ranks and the like are not looked for: the table of settings stays small
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,7 @@ class Explanation:
 
 def predict_weights(setting: Setting, window: UpdateWindow) -> Tensor:
     """The weights [N] that a step with these dials gives the items, float64, in item order."""
-    kept = KEPT[setting.kept].value(window) if setting.kept != "every" else 1.0
-    for r in setting.lost_ranks:
-        kept = kept * (window.item_ranks != r)
-    divisor = DIVISORS[setting.divisor].value(window, setting)
-    divisor = divisor * MICROBATCHES[setting.microbatches].value(window) * RANKS[setting.ranks].value(window)
-    return ITEMS[setting.items].value(window) * kept / divisor
+    return _weights([setting], window)[0]
 
 
 def explain_weights(weights: Tensor, window: UpdateWindow, rtol: float = RTOL) -> list[Explanation]:
@@ -212,7 +208,7 @@ def ambiguous(window: UpdateWindow, rtol: float = 1e-3) -> list[tuple[Setting, S
     """
     settings = [RIGHT, *(s for s in catalogue(window) if s != RIGHT)]
     keys = [diagnosis_key(s, window) for s in settings]
-    table = torch.stack([window.expected_weights, *(predict_weights(s, window) for s in settings[1:])])
+    table = torch.cat([window.expected_weights[None], _weights(settings[1:], window)])
     distance = (table[:, None] - table[None]).abs().amax(-1)
     size = torch.maximum(table.abs().amax(-1)[:, None], table.abs().amax(-1)[None])
     close = (distance <= rtol * size).triu(diagonal=1).nonzero().tolist()
@@ -295,11 +291,8 @@ def _clamped(where: str) -> Callable:
     return lambda w, s: _per(where, w.item_weights, w).clamp(min=1.0)
 
 
-def _rest(w: UpdateWindow, s: Setting) -> Tensor:
-    kept = KEPT[s.kept].value(w) if s.kept != "every" else torch.ones(w.item_count, dtype=torch.float64)
-    for r in s.lost_ranks:
-        kept = kept * (w.item_ranks != r)
-    return (w.item_weights * kept).sum().expand(w.item_count)
+def _rest(w: UpdateWindow, s: Setting) -> float:
+    return float((w.item_weights * _arrived(s, w)).sum())
 
 
 def _shard(w: UpdateWindow) -> int:
@@ -326,30 +319,31 @@ def _count_words(where: str, what: str = "items") -> Callable[[UpdateWindow], st
     def words(w: UpdateWindow) -> str:
         if w.is_weighted and what == "items":
             if where == "window":
-                return f"everything was divided by the sum of weights W = {_number(w.weight_sum)}"
-            return f"each {where} was divided by its own sum of weights"
+                return f"the whole sum was divided by the window's weights (W = {_number(w.weight_sum)})"
+            return f"each {where}'s sum was divided by that {where}'s own weights"
         table = {"slots": w.slot_counts, "unshifted labels": w.unshifted_counts}.get(what, w.counts)
         extra = {"items": "", "slots": ", padding counted", "unshifted labels": " before the shift"}[what]
         if where == "microbatch":
-            return f"each microbatch was divided by its own count{extra} ({_microbatch_list(table)})"
+            return f"each microbatch's sum was divided by its own count{extra} ({_microbatch_list(table)})"
         totals = [sum(row) for row in table]
         if where == "rank":
-            return f"each rank was divided by its own count{extra} ({_rank_list(totals)})"
+            return f"each rank's sum was divided by that rank's own count{extra} ({_rank_list(totals)})"
         name = "N = " if what == "items" else ""
-        return f"everything was divided by the count of the window{extra} ({name}{sum(totals)})"
+        return f"the whole sum was divided by the window's count{extra} ({name}{sum(totals)})"
 
     return words
 
 
 _SCOPES = ("rank", "microbatch", "window")
+_WITHIN = {"rank": "on the rank", "microbatch": "in the microbatch", "window": "in the window"}
 
 # What the sum of item gradients is divided by: value(window, setting) -> [N].
 DIVISORS: dict[str, Dial] = {
-    "nothing": Dial(lambda w, s: 1.0, lambda w: "nothing was divided by a count"),
+    "nothing": Dial(lambda w, s: 1.0, lambda w: "the sum was divided by no count"),
     **{where: Dial(_counts_of(where), _count_words(where)) for where in _SCOPES},
-    "rest": Dial(_rest, lambda w: "the rest was divided by its own count"),
+    "rest": Dial(_rest, lambda w: "what arrived was divided by its own count"),
     "wrapped": Dial(lambda w, s: float(w.world_size * _shard(w)),
-                    lambda w: f"everything was divided by {w.world_size * _shard(w)}, repeats counted"),
+                    lambda w: f"the sum was divided by {w.world_size * _shard(w)}, repeats counted"),
     "group": Dial(lambda w, s: _per("group", w.item_weights, w),
                   lambda w: "the count was summed over a group of ranks only (" + ", ".join(
                       f"{_ranks_words(g)}: {sum(w.rank_counts[r] for r in g)}" for g in w.groups) + ")",
@@ -360,16 +354,16 @@ DIVISORS: dict[str, Dial] = {
                      "wrong-group", lambda w: w.groups is not None and len(w.groups[0]) > 1),
     "clamped-share": Dial(
         lambda w, s: max(1.0, w.weight_sum / w.world_size),
-        lambda w: f"everything was divided by 1, because N/P = {_number(w.weight_sum / w.world_size)} "
+        lambda w: f"the sum was divided by 1, because N/P = {_number(w.weight_sum / w.world_size)} "
         "is below it",
         "clamped-count", lambda w: w.weight_sum < w.world_size, only=(("sum", "mean"),)),
     **{f"clamped-{where}": Dial(
-        _clamped(where), lambda w, where=where: f"the sum of weights of the {where} divided, raised to 1 "
-        "where it is below",
+        _clamped(where), lambda w, where=where: f"the sum was divided by the weights {_WITHIN[where]}, "
+        "but by 1 where they are less",
         "clamped-count", _small_weight(where)) for where in _SCOPES},
     **{f"number-{where}": Dial(
-        _numbers_of(where), lambda w: "items were counted where their weights must be added "
-        f"(N = {w.item_count}, W = {_number(w.weight_sum)})", "divided-by-items",
+        _numbers_of(where), lambda w, where=where: f"the sum was divided by how many items there are {_WITHIN[where]}, "
+        f"not by their weights (N = {w.item_count}, W = {_number(w.weight_sum)})", "divided-by-items",
         lambda w: w.is_weighted) for where in _SCOPES},
     **{f"padded-{where}": Dial(
         lambda w, s, where=where: _per_table(where, w.slot_counts, w), _count_words(where, "slots"),
@@ -379,8 +373,8 @@ DIVISORS: dict[str, Dial] = {
         _count_words(where, "unshifted labels"), "unshifted-count", _shift_matters) for where in _SCOPES},
     **{f"sequences-{where}": Dial(
         lambda w, s, where=where: torch.mul(*_sequence_facts(where, w)),
-        lambda w, where=where: "each sequence was divided by its own length and by the number of sequences "
-        f"of its {where}", "sequence-mean", _has_sequences) for where in _SCOPES},
+        lambda w, where=where: "each sequence's sum was divided by its own length and by the number of "
+        f"sequences {_WITHIN[where]}", "sequence-mean", _has_sequences) for where in _SCOPES},
     **{f"share-{where}": Dial(
         lambda w, s, where=where: _per(where, w.item_weights, w) * _sequence_facts("window", w)[1]
         / _sequence_facts(where, w)[1],
@@ -389,12 +383,12 @@ DIVISORS: dict[str, Dial] = {
        for where in ("rank", "microbatch")},
     **{f"nominal-{where}": Dial(
         lambda w, s, where=where: float(_nominal(where, w)),
-        lambda w, where=where: f"each {where} was divided by the configured {_nominal(where, w)} items, "
-        "not by those it holds", "nominal-batch-size",
+        lambda w, where=where: f"the sum {_WITHIN[where]} was divided by the configured "
+        f"{_nominal(where, w)} items, not by those that are there", "nominal-batch-size",
         lambda w: w.nominal_batch_size is not None) for where in _SCOPES},
     "truncated": Dial(
         lambda w, s: float(w.item_count // w.world_size),
-        lambda w: f"everything was divided by {w.item_count // w.world_size}, the integer part of "
+        lambda w: f"the sum was divided by {w.item_count // w.world_size}, the integer part of "
         f"N/P = {w.item_count}/{w.world_size}",
         "overflow-or-truncation",
         lambda w: w.item_count >= w.world_size and w.item_count % w.world_size > 0, only=(("sum", "mean"),)),
@@ -449,7 +443,7 @@ ITEMS: dict[str, Dial] = {
 
 # Which microbatches of a rank arrive in the update, value(window) -> [N] of 0 and 1.
 KEPT: dict[str, Dial] = {
-    "every": Dial(lambda w: 1.0, lambda w: ""),
+    "every": Dial(lambda w: torch.ones(w.item_count, dtype=torch.float64), lambda w: ""),
     **{name: Dial(lambda w, pick=pick: _chosen(w, pick), lambda w, words=words: f"of each rank {words}",
                   "gradients-lost", lambda w: any(sum(n > 0 for n in row) > 1 for row in w.counts))
        for name, pick, words in (("last", max, "only the last microbatch arrived"),
@@ -533,10 +527,44 @@ def _turns_nothing(setting: Setting, window: UpdateWindow) -> bool:
     return one_rank or one_microbatch
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def _predictions(window: UpdateWindow) -> tuple[list[Setting], Tensor]:
     settings = [s for s in catalogue(window) if not _turns_nothing(s, window)]
-    return settings, torch.stack([predict_weights(s, window) for s in settings])
+    if window.item_count > MANY_ITEMS:
+        settings = [s for s in settings if s == Setting(s.divisor, s.microbatches, s.ranks)]
+    return settings, _weights(settings, window)
+
+
+def _weights(settings: Sequence[Setting], window: UpdateWindow) -> Tensor:
+    """The predicted weights [S, N] of many settings; each value of a dial is computed once."""
+    known: dict = {}
+
+    def value(table: dict[str, Dial], name: str, *setting: Setting) -> Tensor:
+        place = id(table), name, setting
+        if place not in known:
+            found = table[name].value(window, *setting)
+            known[place] = torch.as_tensor(found, dtype=torch.float64).expand(window.item_count)
+        return known[place]
+
+    def arrived(setting: Setting) -> Tensor:
+        place = setting.kept, setting.lost_ranks
+        if place not in known:
+            known[place] = _arrived(setting, window)
+        return known[place]
+
+    entered = torch.stack([value(ITEMS, s.items) for s in settings])
+    entered = entered * torch.stack([arrived(s) for s in settings])
+    divisor = torch.stack([value(DIVISORS, s.divisor, s if s.divisor == "rest" else RIGHT) for s in settings])
+    divisor = divisor * torch.stack([value(MICROBATCHES, s.microbatches) for s in settings])
+    return entered / (divisor * torch.stack([value(RANKS, s.ranks) for s in settings]))
+
+
+def _arrived(setting: Setting, window: UpdateWindow) -> Tensor:
+    """1 for every item whose gradient arrives, else 0."""
+    arrived = KEPT[setting.kept].value(window)
+    for r in setting.lost_ranks:
+        arrived = arrived * (window.item_ranks != r)
+    return arrived
 
 
 # ---- comparing
@@ -634,7 +662,7 @@ def _plain_readings(window: UpdateWindow) -> list[tuple[Setting | None, Tensor]]
     plain = [s for s in map(lambda dials: Setting(*dials), _BASIC_KEYS)
              if s != RIGHT and not _turns_nothing(s, window)]
     p, k = window.world_size, max(window.microbatch_counts)
-    return [(RIGHT, window.expected_weights), *((s, predict_weights(s, window)) for s in plain),
+    return [(RIGHT, window.expected_weights), *zip(plain, _weights(plain, window), strict=True),
             *((None, factor * window.expected_weights) for factor in (p, k, p * k) if factor > 1)]
 
 
@@ -721,12 +749,14 @@ def _weights_line(weights: Tensor, window: UpdateWindow) -> str:
         if even:
             return f"So every item weighed {_number(weights[0])}; it should weigh {_number(expected[0])}."
         some = int(expected.argmax())
-        return (f"So every item weighed {_number(ratio[some])} times what it should ({_item(some, window)} "
-                f"{_number(weights[some])} in place of {_number(expected[some])}).")
+        return (f"So every item weighed {_number(ratio[some])} times what it should: {_item(some, window)} "
+                f"weighed {_number(weights[some])} in place of {_number(expected[some])}.")
     first, second = sorted((most, least))
-    by_microbatch = any(
-        len(weights[window.item_ranks == window.item_ranks[i]].unique()) > 1 for i in (first, second))
+    by_microbatch = any(  # within a rank the weights are not in proportion
+        float(ratio[window.item_ranks == window.item_ranks[i]].var(correction=0)) > 1e-18 for i in (first, second))
     names = [_item(i, window, by_microbatch) for i in (first, second)]
+    if names[0] == names[1]:
+        names = [f"item {i} of the window" for i in (first, second)]
     if even:
         return (f"So {names[0]} weighed {_number(weights[first])} and {names[1]} {_number(weights[second])}; "
                 f"each should weigh {_number(expected[first])}.")
@@ -737,13 +767,17 @@ def _weights_line(weights: Tensor, window: UpdateWindow) -> str:
 
 def _item(index: int, window: UpdateWindow, by_microbatch: bool = False) -> str:
     r, k = int(window.item_ranks[index]), int(window.item_microbatches[index])
-    many = max(window.microbatch_counts) > 1
-    if by_microbatch and many:
-        name = f"an item of rank {r}, microbatch {k} ({_items(window.counts[r][k])})"
+    if by_microbatch and max(window.microbatch_counts) > 1:
+        name = f"an item of rank {r}, microbatch {k}"
+        count, group = window.counts[r][k], window.item_groups == window.item_groups[index]
     else:
-        name = f"an item of rank {r} ({_items(window.rank_counts[r])})"
+        name = f"an item of rank {r}"
+        count, group = window.rank_counts[r], window.item_ranks == r
     if window.is_weighted:
-        name += f" with sample weight {_number(window.item_weights[index])}"
+        own, total = window.item_weights[index], window.item_weights[group].sum()
+        name += f" (sample weight {_number(own)} of {_number(total)})"
+    else:
+        name += f" ({_items(count)})"
     if window.sequence is not None and by_microbatch:
         length = int(_sequence_facts("window", window)[0][index])
         name += f" in a sequence of {length}"
@@ -755,7 +789,8 @@ def _right_sentence(window: UpdateWindow) -> str:
         return f"Every item weighs its sample weight over W = {_number(window.weight_sum)}, as it should."
     if bool((window.item_copies > 1).any()):
         return "Every example has the same weight, whether it occurs once or more often."
-    return f"Each of the N = {window.item_count} items weighs 1/{window.item_count}, as it should."
+    each = _number(window.expected_weights[0])
+    return f"Every item weighs {each}, as it should (N = {window.item_count})."
 
 
 def _scale_sentence(factor: float, window: UpdateWindow) -> str:
@@ -807,7 +842,8 @@ def _spread(numbers: Sequence[int]) -> str:
 
 
 def _ranks_words(ranks: Sequence[int]) -> str:
-    return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(map(str, ranks))
+    *before, last = map(str, ranks)
+    return f"ranks {', '.join(before)} and {last}" if before else f"rank {last}"
 
 
 def _rank_list(counts: Sequence[int]) -> str:

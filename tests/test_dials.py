@@ -223,6 +223,12 @@ def test_unknown_weights_fit_anything():
     assert explain_weights(weights, TELLING)[0].key == "mean-of-rank-means"
 
 
+def test_many_items_are_named_with_the_plain_dials():
+    window = UpdateWindow.from_counts([3000, 4000])
+    gradients = torch.cat([torch.ones(3000), 2 * torch.ones(4000)])[:, None].double()
+    assert explain_update(torch.tensor([1.5]), gradients, window)[0].key == "mean-of-rank-means"
+
+
 def test_one_gradient_per_slot_is_accepted_and_padding_left_out():
     window, _ = SPECIAL["padding-counted"]
     gradients = generic_gradients(len(window.rank))
@@ -377,7 +383,7 @@ def test_the_worked_example_is_told_with_its_numbers():
     window = UpdateWindow.from_counts([2, 6])
     sentence = explain_weights(predict_weights(Setting("rank", ranks="mean"), window), window)[0].sentence
     assert sentence == (
-        "Each rank was divided by its own count (2 on rank 0, 6 on rank 1), there was one microbatch (K = 1) "
-        "and ranks were averaged (P = 2).\n"
+        "Each rank's sum was divided by that rank's own count (2 on rank 0, 6 on rank 1), there was one "
+        "microbatch (K = 1) and ranks were averaged (P = 2).\n"
         "So an item of rank 0 (2 items) weighed 1/4 and an item of rank 1 (6 items) 1/12; "
         "each should weigh 1/8.")

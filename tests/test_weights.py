@@ -13,6 +13,15 @@ from autograder.window import UpdateWindow
 ROWS, LENGTH = 16, 17  # 256 items
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Many small operations: a second thread only waits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module")
 def probe():
     """A float32 probe model, ids, item gradients and wrong weights of a window with 256 items."""
