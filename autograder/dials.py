@@ -209,7 +209,7 @@ def ambiguous(window: UpdateWindow, rtol: float = 1e-3) -> list[tuple[Setting, S
     settings = [RIGHT, *(s for s in catalogue(window) if s != RIGHT)]
     keys = [diagnosis_key(s, window) for s in settings]
     table = torch.cat([window.expected_weights[None], _weights(settings[1:], window)])
-    distance = (table[:, None] - table[None]).abs().amax(-1)
+    distance = torch.cdist(table, table, p=torch.inf)
     size = torch.maximum(table.abs().amax(-1)[:, None], table.abs().amax(-1)[None])
     close = (distance <= rtol * size).triu(diagonal=1).nonzero().tolist()
     return [(settings[i], settings[j]) for i, j in close if keys[i] != keys[j]]
