@@ -37,7 +37,7 @@ SHOWN = {
         "l1-steps": [r"item mean: +9\.75", r"mean of rank means: +9\.8\b"],
         "l1-train": [r"mean of rank means: ends at w = 8\.0000; replicas equal: True", r"w = 7\.5000"],
         "l1-effective-weights": [r"rank 0 \[0\.25, 0\.25\], rank 1 \[0\.0833", r"rank 0 \[0\.125, 0\.125\]"],
-        "l1-weight-bars": [r"<svg", r"counts three times as much"],
+        "l1-weight-bars": [r"<svg", r"counts three times one of rank 1"],
         "l1-lab-widget": [r"ItemMeanLab"],
         "l1-batch-norm": [r"BatchNorm1d", r"LayerNorm"],
     },

@@ -18,6 +18,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 BLUE = "#1f83c9"  # right: the item mean, the reference
@@ -72,7 +73,7 @@ class Picture:
         return to_svg(self.figure, self.words)
 
     def _repr_html_(self) -> str:
-        caption = f'<figcaption style="max-width: 48em">{html.escape(self.words)}</figcaption>'
+        caption = f'<figcaption style="max-width: 48em; line-height: 1.4">{html.escape(self.words)}</figcaption>'
         return f'<figure style="margin: 0">{self.svg()}{caption}</figure>'
 
     def __repr__(self) -> str:
@@ -89,6 +90,14 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height))
     FigureCanvasSVG(figure)
     return figure
+
+
+def headline(figure: Figure, finding: str) -> Text:
+    """Write the finding over a figure, smaller where it would not fit in one line."""
+    text = figure.suptitle(finding, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    needed, room = text.get_window_extent().width, 0.98 * figure.bbox.width
+    text.set_fontsize(12 * min(1.0, room / needed))
+    return text
 
 
 def to_svg(figure: Figure, words: str) -> str:
@@ -145,7 +154,7 @@ def weight_bars(panels: Mapping[str, Sequence[Sequence[float]]], title: str, wor
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.set_title(name)
             axes.set_ylabel("effective weight wᵢ (1)" if column == 1 else "")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        headline(figure, title)
         figure.tight_layout(rect=(0, 0, 1, 1.03))
     return Picture(figure, words)
 
@@ -200,6 +209,6 @@ def gradient_line(
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("gradient of one item, w − y (units of w)")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        headline(figure, title)
         figure.tight_layout(rect=(0, 0, 1, 1.03))
     return Picture(figure, words)

@@ -228,6 +228,7 @@ class _Drawing:
         weights = state.rank_mean_weights
         for bar, weight in zip(self._bars, [*weights, *[0.0] * (MAX_RANKS - state.world_size)], strict=True):
             bar.set_height(weight)
+            bar.set_visible(weight > 0)
             bar.set_color(figures.weight_colour(weight, share))
         right = state.world_size - 0.5
         self._share.set_data([-0.5, right], [share, share])
@@ -253,7 +254,7 @@ class _Drawing:
         axes.set_xlim(-MEAN_LIMIT - 0.8, MEAN_LIMIT + 0.8)
         axes.set_xticks([-6, -4, -2, 0, 2, 4, 6])
         axes.axhline(0.35, color=FAINT, linewidth=1)
-        self._ranks_at = axes.scatter([0] * MAX_RANKS, [0.35] * MAX_RANKS, facecolors=GREY, edgecolors=INK)
+        self._ranks_at = axes.scatter([0] * MAX_RANKS, [0.35] * MAX_RANKS, facecolors=GREY, edgecolors=INK, zorder=3)
         self._names = [axes.text(0, 0, "", ha="center", fontsize=9) for _ in range(MAX_RANKS)]
         self._marks = []
         for height, colour, marker in ((-0.2, BLUE, "^"), (-0.7, VERMILLION, "v")):
@@ -282,7 +283,7 @@ class _Drawing:
             note.set_text(f"{text} {_number(value)}")
 
 
-def _neighbours(places: Mapping[int, float], distance: float = 2.2) -> list[list[int]]:
+def _neighbours(places: Mapping[int, float], distance: float = 2.0) -> list[list[int]]:
     """Group ranks whose places lie too near each other for labels of their own."""
     groups: list[list[int]] = []
     for r in sorted(places, key=lambda rank: (places[rank], rank)):

@@ -103,3 +103,10 @@ def test_gradient_line_has_one_dot_for_each_item():
     assert [len(line.get_xdata()) for line in dots] == [2, 6]
     item_mean, rank_mean = (line for line in axes.lines if line.get_marker() in ("^", "v"))
     assert list(item_mean.get_xdata()) == [2.5] and list(rank_mean.get_xdata()) == [2.0]
+
+
+@pytest.mark.parametrize("title", ["short", "a finding that takes a long breath, " * 3])
+def test_a_finding_is_never_cut_off(title):
+    figure = figures.weight_bars(WRONG_AND_RIGHT, title, "words").figure
+    text = figure._suptitle.get_window_extent()
+    assert text.x0 >= 0 and text.x1 <= figure.bbox.width

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.labs import item_mean
@@ -31,29 +31,34 @@ def test_worked_example_has_the_numbers_of_the_lesson():
     assert state.rank_mean_weights == pytest.approx((1 / 4, 1 / 12))
 
 
+@settings(deadline=None)
 @given(states)
 def test_item_mean_is_the_mean_of_the_items(state):
     assert state.item_mean == pytest.approx(items(state).mean().item(), abs=1e-5)
 
 
+@settings(deadline=None)
 @given(states)
 def test_scales_turn_a_mean_over_ranks_into_the_item_mean(state):
     scaled = [c * mean for c, mean in zip(state.scales, state.means, strict=True)]
     assert sum(scaled) / state.world_size == pytest.approx(state.item_mean)
 
 
+@settings(deadline=None)
 @given(states)
 def test_mean_of_rank_means_divides_by_every_rank_and_skips_none_with_items(state):
     local_means = [mean if n else 0.0 for n, mean in zip(state.counts, state.means, strict=True)]
     assert state.rank_mean == pytest.approx(sum(local_means) / len(local_means))
 
 
+@settings(deadline=None)
 @given(states)
 def test_finding_claims_agreement_exactly_when_the_means_agree(state):
     agree = abs(state.rank_mean - state.item_mean) < 1e-9
     assert ("both means are" in state.finding.lower()) == agree
 
 
+@settings(deadline=None, max_examples=30)
 @given(states)
 def test_every_state_can_be_drawn(state):
     _, weights, _ = drawn(lab(state))
