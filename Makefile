@@ -29,6 +29,7 @@ help:
 	@echo "                TORCH_INDEX=$(CPU_INDEX) the small CPU build of torch)"
 
 env: $(STAMP)
+	@echo "$(VENV) is ready."
 
 lab: $(STAMP)
 	@$(PY) -m autograder.classroom.lab $(LAB_ARGS)
@@ -65,5 +66,6 @@ $(STAMP): pyproject.toml constraints.txt
 	  echo "No GPU found. To download about 3 GB less, take the CPU build of torch:"; \
 	  echo "    make env TORCH_INDEX=$(CPU_INDEX)"; fi
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "Installing into $(VENV): minutes the first time."
 	$(PY) -m pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[course,dev]'
 	@touch $@
