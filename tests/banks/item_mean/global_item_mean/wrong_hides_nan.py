@@ -1,4 +1,4 @@
-"""diagnosis: nan-or-inf | rank-lost | unexplained
+"""diagnosis: nan-or-inf | rank-lost | unexplained | wrong-answer
 
 nan_to_num on every mean: a rank with items whose gradient really is NaN is hidden too."""
 

@@ -1,4 +1,4 @@
-"""diagnosis: overflow-or-truncation | unexplained | pure-scale
+"""diagnosis: overflow-or-truncation | unexplained | pure-scale | no-update
 
 `//` between integer counts: every share below 1 becomes 0."""
 

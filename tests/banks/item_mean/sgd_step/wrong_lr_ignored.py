@@ -1,4 +1,4 @@
-"""diagnosis: pure-scale
+"""diagnosis: pure-scale | unexplained
 
 A learning rate of its own."""
 

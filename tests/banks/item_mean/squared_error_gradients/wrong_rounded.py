@@ -1,4 +1,4 @@
-"""diagnosis: overflow-or-truncation | unexplained
+"""diagnosis: overflow-or-truncation | unexplained | wrong-answer
 
 Rounds to whole numbers, as in the worked example."""
 
