@@ -1,0 +1,548 @@
+"""What runs inside the sandbox: the warden, and the learner's notebook.
+
+The warden is process 1. It imports PyTorch once, forks two fork servers from that, and from then on carries frames
+and runs no learner's code. The first server is its own: from it come the learner's *shell* (one process that runs
+the notebook's cells in order) and the ranks of every check, which are fresh and get the learner's function from
+the shell as bytes. The second belongs to the shell, for the learner's own `check` and `run_on_ranks`.
+
+Processes here cannot look into one another (they are not dumpable, and ptrace is denied). When the grader's end of
+the channel closes, the warden ends, and everything with it.
+"""
+from __future__ import annotations
+
+import base64
+import ctypes
+import gc
+import importlib
+import os
+import resource
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+
+from autograder.ranks import launch, processes, server, wire
+from autograder.ranks.processes import Family, StartError, wait_for_exit_status
+
+PRELOAD = (*server.PRELOAD, "autograder.grading", "autograder.notebook", "IPython.core.interactiveshell",
+           "IPython.core.magics", "IPython.core.completer", "matplotlib_inline.config", "cloudpickle.cloudpickle_fast")
+_GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
+_ASK_SECONDS = 20.0
+_RESULT_BYTES = 24 * 2**20  # of all outcomes of one check
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
+
+
+def main(descriptor: int, uid: int) -> None:
+    """Life of the warden: give rights up, load, limit, serve until the channel closes. Never returns."""
+    if uid:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    _prctl(_PR_SET_DUMPABLE, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    channel = socket.socket(fileno=descriptor)
+    os.set_inheritable(descriptor, False)
+    for name in PRELOAD:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            if name in server.PRELOAD:
+                raise
+    import torch
+
+    torch.set_num_threads(1)
+    server._functional_collectives_once()
+    order = _next(channel)
+    _limit(order["limits"])
+    gc.collect()
+    gc.freeze()
+    mine = _fork_server([channel])
+    learners = _fork_server([channel, mine])
+    processes._servers[:] = [_Adopted(mine)]
+    threading.Thread(target=_end_with, args=(channel,), daemon=True).start()
+    warden = Warden(learners, order["limits"]["output"])
+    learners.close()
+    wire.send(channel, wire.encode({"did": "start"}))
+    while True:
+        order = _next(channel)
+        wire.send(channel, wire.encode(warden.answer(order)))
+
+
+def _next(channel: socket.socket) -> dict:
+    body = wire.receive(channel)
+    if body is None:
+        os._exit(0)
+    return wire.decode(body)
+
+
+def _end_with(channel: socket.socket) -> None:
+    """End when the grader's end closes, whatever the warden is doing then."""
+    poll = selectors.select.poll()
+    poll.register(channel, selectors.select.POLLRDHUP | selectors.select.POLLHUP)
+    poll.poll()
+    os._exit(0)
+
+
+def _limit(limits: dict) -> None:
+    """Limits for all processes to come. Address space: what is in use by now (PyTorch) and `memory` more."""
+    with open("/proc/self/statm") as line:
+        used = int(line.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    for kind, value in ((resource.RLIMIT_AS, used + limits["memory"]), (resource.RLIMIT_NPROC, limits["processes"]),
+                        (resource.RLIMIT_FSIZE, limits["files"]), (resource.RLIMIT_CORE, 0),
+                        (resource.RLIMIT_NOFILE, 1024)):
+        if kind == resource.RLIMIT_NPROC and os.getpid() != 1:
+            continue  # without a sandbox the processes of the grader's whole account would count
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def _fork_server(not_for_it: list[socket.socket]) -> socket.socket:
+    """A fork server with all that is loaded here; the socket to ask it."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    parent = os.getpid()
+    if os.fork() == 0:
+        try:
+            for each in (*not_for_it, ours):
+                each.close()
+            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            server._silence()
+            server._Server(its, parent).serve()
+        finally:
+            os._exit(0)
+    its.close()
+    return ours
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+class _Adopted:
+    """A fork server that this process did not start, for `ranks.processes`."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel = channel
+        self.alive = True
+        self.asking = threading.Lock()
+
+    def request(self, request: dict, descriptors: list[int]) -> None:
+        import json
+
+        try:
+            with self.asking:
+                socket.send_fds(self.channel, [json.dumps(request).encode()], descriptors)
+        except OSError as error:
+            raise StartError(f"the fork server is gone: {error}") from None
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+class Warden:
+    """Answers the grader's orders: "cell", "value" and "check". What it passes on is the learner's word, as data."""
+
+    def __init__(self, learners_server: socket.socket, output: int) -> None:
+        self.shell = _ShellProcess(learners_server, output)
+        self.ended: str | None = None
+
+    def answer(self, order: dict) -> dict:
+        """One answer per order; {"did": "ended", "why"} when the learner's process is gone."""
+        try:
+            if self.ended is None:
+                return getattr(self, order.pop("do"))(**order)
+        except _Gone as gone:
+            self.ended = str(gone)
+        except StartError as error:
+            return {"did": "failed", "why": str(error)[-2000:]}
+        except Exception:
+            return {"did": "nonsense", "why": traceback.format_exc()[-2000:]}
+        return {"did": "ended", "why": self.ended}
+
+    def cell(self, source: str, number: int, seconds: float) -> dict:
+        """Run one cell. An answer has the outputs so far even when the cell is stopped or ends the process."""
+        self.shell.printed.clear()
+        try:
+            answer = self.shell.ask({"do": "cell", "source": source, "number": number}, seconds, interrupt=True)
+        except _Gone as gone:
+            self.ended = str(gone)
+            return {"did": "cell", "outputs": self._printed(), "ended": self.ended}
+        return {"did": "cell", "outputs": [*_list(answer.get("outputs")), *self._printed()], "ended": None}
+
+    def _printed(self) -> list[dict]:
+        text = self.shell.printed.text()
+        return [{"kind": "stream", "name": "stdout", "text": text}] if text else []
+
+    def value(self, name: str) -> dict:
+        """A variable of the notebook, if it is a short text or None."""
+        answer = self.shell.ask({"do": "value", "name": name}, _ASK_SECONDS)
+        value, kind = answer.get("value"), answer.get("type")
+        return {"did": "value", "value": value if isinstance(value, str) else None, "type": str(kind)[:100]}
+
+    def check(self, name: str, stage: str, group: bool, timeout: float, trials: list) -> dict:
+        """Run a function of the notebook on all trials, on ranks; the outcomes, as far as the trials went."""
+        from autograder.grading import _run
+
+        answer = self.shell.ask({"do": "function", "name": name}, _ASK_SECONDS)
+        if type(answer.get("function")) is not bytes:
+            return {"did": "no function", "why": str(answer.get("why"))[:2000],
+                    "callable": answer.get("callable") is True}
+        path = [str(entry)[:4096] for entry in _list(answer.get("path"))[:100]]
+        directory = str(answer.get("directory"))
+        # A launch takes the module path and the folder of the notebook, not of the warden.
+        launch._module_path, launch._directory = (lambda: path), (lambda: directory)
+        plan = {"stage": stage, "group": group, "timeout": timeout, "trials": trials}
+        outcomes = _run(answer["function"], plan, max(map(len, trials)), "gloo")
+        found = [[outcome.to_dict() for outcome in ranks] for ranks in outcomes]
+        size = sum(len(outcome["result"] or b"") for ranks in found for outcome in ranks)
+        if size > _RESULT_BYTES:
+            return {"did": "too much", "why": f"the results of the ranks have {size} bytes"}
+        return {"did": "check", "outcomes": found}
+
+
+class _Gone(Exception):
+    """The learner's process is gone; the message says how."""
+
+
+class _ShellProcess:
+    """The learner's process, seen from the warden."""
+
+    def __init__(self, learners_server: socket.socket, output: int) -> None:
+        self.family = Family("autograder.classroom.inside:shell", 1, "fork")
+        self.channel = self.family.channels[0]
+        self.reader = wire.FrameReader(self.channel)
+        self.printed = _Printed(output)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.channel, selectors.EVENT_READ)
+        self.selector.register(self.family.outputs[0], selectors.EVENT_READ)
+        socket.send_fds(self.channel, [b"s"], [learners_server.fileno()])
+        self.pid = self.ask({"do": "start", "output": output}, 60.0)["pid"]
+
+    def ask(self, order: dict, seconds: float, *, interrupt: bool = False) -> dict:
+        """Send an order and wait for its answer, reading what is printed meanwhile. _Gone when there will be none."""
+        try:
+            wire.send(self.channel, wire.encode(order))
+        except OSError:
+            raise self._end(self._how_it_ended()) from None
+        deadline, interrupted = time.monotonic() + seconds, False
+        while True:
+            for key, _ in self.selector.select(max(deadline - time.monotonic(), 0.0)):
+                if key.fileobj is not self.channel:
+                    if not self.printed.read(key.fd):
+                        self.selector.unregister(key.fileobj)
+                    continue
+                frames = self.reader.read()
+                if frames:
+                    self._drain()
+                    answer = _decoded(frames[0])
+                    if answer is None:
+                        raise self._end("it sent what is no answer")
+                    return answer
+                if self.reader.closed:
+                    self._drain()
+                    raise self._end(self._how_it_ended())
+            if time.monotonic() >= deadline:
+                if interrupted or not interrupt:
+                    raise self._end(f"it was stopped after {seconds:.0f} seconds")
+                interrupted = True
+                deadline = time.monotonic() + _GRACE_SECONDS
+                os.kill(self.pid, signal.SIGINT)
+
+    def _drain(self) -> None:
+        while any(key.fd == self.family.outputs[0] for key, _ in self.selector.select(0)):
+            if not self.printed.read(self.family.outputs[0]):
+                self.selector.unregister(self.family.outputs[0])
+                return
+            if self.printed.full:
+                return
+
+    def _how_it_ended(self) -> str:
+        status = wait_for_exit_status(self.family, 0, 2.0)
+        if status is None:
+            return "it closed its connection"
+        if status < 0:
+            return f"it was killed by signal {-status}"
+        return f"it ended with exit code {status}"
+
+    def _end(self, why: str) -> _Gone:
+        self.selector.close()
+        self.family.end(wait=False)
+        return _Gone(why)
+
+
+class _Printed:
+    """The beginning of what a cell's processes wrote to their descriptors, up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        self._kept, self._left_out = b"", 0
+
+    @property
+    def full(self) -> bool:
+        return self._left_out > 0
+
+    def read(self, descriptor: int) -> bool:
+        try:
+            piece = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return True
+        room = self.limit - len(self._kept)
+        self._kept += piece[:room]
+        self._left_out += max(len(piece) - room, 0)
+        return bool(piece)
+
+    def text(self) -> str:
+        more = f"\n… {self._left_out} bytes left out …\n" if self._left_out else ""
+        return self._kept.decode("utf-8", "replace") + more
+
+
+def _decoded(body: bytes) -> dict | None:
+    try:
+        answer = wire.decode(body)
+    except wire.WireError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _list(value: object) -> list:
+    return value if isinstance(value, list) else []
+
+
+# ---- the learner's process ---------------------------------------------------------------------------------
+
+
+def shell(channel: socket.socket, _number: int = 0) -> None:
+    """Life of the learner's process: run cells, hand out functions and values, until the channel closes."""
+    _, descriptors, *_ = socket.recv_fds(channel, 1, 1)
+    processes._servers[:] = [_Adopted(socket.socket(fileno=descriptors[0]))]
+    processes.start_server = lambda preload=(): None
+    notebook: _Notebook | None = None
+    while (body := wire.receive(channel)) is not None:
+        order = wire.decode(body)
+        if notebook is None:
+            notebook = _Notebook(order["output"])
+            answer = {"pid": os.getpid()}
+        else:
+            answer = getattr(notebook, order.pop("do"))(**order)
+        wire.send(channel, wire.encode(wire.portable(answer)))
+    os._exit(0)
+
+
+class _Notebook:
+    """The notebook's state: IPython's shell, in this process, with its outputs caught and capped."""
+
+    def __init__(self, output: int) -> None:
+        os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+        sys.path.insert(0, "")
+        self.outputs = _Outputs(output)
+        self.ipython = _shell_class()(self.outputs)
+        sys.modules["__main__"] = self.ipython.user_module
+
+    def cell(self, source: str, number: int) -> dict:
+        self.outputs.clear()
+        sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
+        self.ipython.cell_number = number
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            self.ipython.run_cell(source, store_history=True)
+        except KeyboardInterrupt:
+            self.outputs.add({"kind": "error", "name": "KeyboardInterrupt", "message": "", "lines": []})
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for stream in (sys.__stdout__, sys.__stderr__):
+            stream.flush()
+        return {"outputs": self.outputs.all()}
+
+    def value(self, name: str) -> dict:
+        value = self.ipython.user_ns.get(name)
+        return {"value": str(value)[:200] if isinstance(value, str) else None, "type": type(value).__name__}
+
+    def function(self, name: str) -> dict:
+        """The function as bytes for ranks, with the module path and the folder that it knows."""
+        if name not in self.ipython.user_ns:
+            return {"why": f"There is no {name} in the notebook when its check comes. Define it, with exactly this "
+                           "name.", "callable": False}
+        function = self.ipython.user_ns[name]
+        if not callable(function):
+            return {"why": f"{name} is a {type(function).__name__}, not a function.", "callable": False}
+        try:
+            pickled = launch.pickled_function(function)
+        except BaseException as error:
+            return {"why": str(error), "callable": True}
+        return {"function": pickled, "path": launch._module_path(), "directory": launch._directory()}
+
+
+class _Outputs:
+    """A cell's outputs in order: at most so many bytes, and at most so many pieces."""
+
+    _PIECES = 500
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        self._found: list[dict] = []
+        self._left = self.limit
+        self._left_out = 0
+
+    def write(self, name: str, text: str) -> None:
+        kept = text[:max(self._left, 0)]
+        self._left -= len(kept)
+        self._left_out += len(text) - len(kept)
+        if kept and self._found and self._found[-1].get("name") == name and "parts" in self._found[-1]:
+            self._found[-1]["parts"].append(kept)
+        elif kept and len(self._found) < self._PIECES:
+            self._found.append({"kind": "stream", "name": name, "parts": [kept]})
+
+    def add(self, output: dict) -> None:
+        size = sum(len(text) for text in _texts(output))
+        if size > 8 * self.limit or len(self._found) >= self._PIECES:
+            self._left_out += size
+        else:
+            self._found.append(output)
+
+    def all(self) -> list[dict]:
+        found = [{"kind": "stream", "name": output["name"], "text": "".join(output["parts"])} if "parts" in output
+                 else output for output in self._found]
+        if self._left_out:
+            found.append({"kind": "stream", "name": "stdout",
+                          "text": f"\n… {self._left_out} more characters left out …\n"})
+        return found
+
+
+def _texts(output: dict):
+    for value in output.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _texts(value)
+        elif isinstance(value, list):
+            yield from (part for part in value if isinstance(part, str))
+
+
+class _Stream:
+    """What `print` writes to while a cell runs."""
+
+    encoding, errors, closed = "utf-8", "strict", False
+
+    def __init__(self, outputs: _Outputs, name: str) -> None:
+        self._outputs, self._name = outputs, name
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._outputs.write(self._name, text)
+        return len(text)
+
+    def writelines(self, lines) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return False
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1 if self._name == "stdout" else 2
+
+
+def _shell_class():
+    from IPython.core.displayhook import DisplayHook
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
+    from traitlets.config import Config
+
+    class Publisher(DisplayPublisher):
+        def publish(self, data, metadata=None, **_: object) -> None:
+            self.shell.caught.add({"kind": "display", "data": _shown(data)})
+
+        def clear_output(self, wait: bool = False) -> None:
+            pass
+
+    class Hook(DisplayHook):
+        def write_output_prompt(self) -> None:
+            pass
+
+        def write_format_data(self, format_dict, md_dict=None) -> None:
+            self.shell.caught.add({"kind": "result", "data": _shown(format_dict)})
+
+        def finish_displayhook(self) -> None:
+            self._is_active = False
+
+    class Shell(InteractiveShell):
+        """IPython without a terminal: display, results and errors go to `caught`."""
+
+        display_pub_class = Type(Publisher)
+        displayhook_class = Type(Hook)
+
+        def __init__(self, caught: _Outputs) -> None:
+            self.caught = caught
+            self.cell_number = 0
+            config = Config()
+            config.HistoryManager.enabled = False
+            config.InteractiveShell.colors = "nocolor"
+            config.InteractiveShell.autocall = 0
+            super().__init__(config=config)
+            type(self)._instance = self
+            InteractiveShell._instance = self
+
+        def ask_exit(self) -> None:
+            pass
+
+        def showtraceback(self, exc_tuple=None, *_: object, **__: object) -> None:
+            self.caught.add(_described(exc_tuple[1] if exc_tuple else sys.exc_info()[1]))
+
+        def showsyntaxerror(self, *_: object, **__: object) -> None:
+            self.showtraceback()
+
+        def show_usage_error(self, error) -> None:
+            self.caught.add({"kind": "error", "name": "UsageError", "message": str(error), "lines": []})
+
+    return Shell
+
+
+def _shown(data: object) -> dict:
+    """Of a rich output what is kept: its text, and pictures in base64."""
+    shown = {}
+    for kind in ("text/plain", "image/png", "image/jpeg"):
+        value = data.get(kind) if isinstance(data, dict) else None
+        if isinstance(value, bytes):
+            value = base64.b64encode(value).decode()
+        if isinstance(value, str):
+            shown[kind] = str(value)
+    return shown
+
+
+def _described(error: BaseException | None) -> dict:
+    """A learner's exception: its name, its message, and the lines of their own code that it went through."""
+    if error is None:
+        return {"kind": "error", "name": "Error", "message": "", "lines": []}
+    own = [entry for entry in traceback.extract_tb(error.__traceback__) if "ipykernel" in entry.filename
+           or entry.filename.startswith(("<ipython-input", "/tmp/"))]
+    lines = [f"line {entry.lineno}, in {entry.name}:  {entry.line}" if entry.name != "<module>" else
+             f"line {entry.lineno}:  {entry.line}" for entry in own[-12:]]
+    if isinstance(error, SyntaxError):
+        lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
+    try:
+        message = str(error)
+    except Exception:
+        message = "(its message could not be read)"
+    return {"kind": "error", "name": type(error).__name__, "message": message[:4000],
+            "lines": [line[:400] for line in lines]}
