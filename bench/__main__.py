@@ -1,0 +1,66 @@
+"""python -m bench: launches and checks, one table each. Compare the ratios; the seconds are this machine's, now."""
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+
+from bench.checks import check_seconds
+from bench.launches import seconds, with_bare_fork, with_engine, with_spawn
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=7, help="runs of each quick measurement (median)")
+    parser.add_argument("--spawns", type=int, default=2, help="runs of each slow measurement (median)")
+    parser.add_argument("what", nargs="*", default=["launches", "memory", "checks", "import"],
+                        help="launches, memory, checks, import")
+    arguments = parser.parse_args()
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores (quiet is below 0.5)\n")
+    for what in arguments.what:
+        {"launches": launches, "memory": memory, "checks": checks, "import": imports}[what](arguments)
+
+
+def launches(arguments: argparse.Namespace) -> None:
+    """One all_reduce on P fresh ranks."""
+    print("One all_reduce on P fresh ranks (seconds, medians)")
+    print(f"{'P':>3} {'engine':>8} {'bare fork':>10} {'spawn':>8} {'engine/fork':>12} {'spawn/engine':>13}")
+    for world_size in (2, 4, 8):
+        total = world_size * (world_size + 1) / 2
+        for way in (with_engine, with_bare_fork):
+            assert way(world_size) == [total] * world_size
+        engine = seconds(lambda P=world_size: with_engine(P), arguments.repeats)
+        fork = seconds(lambda P=world_size: with_bare_fork(P), arguments.repeats)
+        spawn = seconds(lambda P=world_size: with_spawn(P), arguments.spawns)
+        print(f"{world_size:3} {engine:8.3f} {fork:10.3f} {spawn:8.3f} {engine / fork:12.2f} {spawn / engine:13.1f}")
+    print()
+
+
+def memory(_: argparse.Namespace) -> None:
+    """Memory of eight ranks that have met."""
+    engine, spawn = sum(with_engine(8, weigh=True)), sum(with_spawn(8, weigh=True))
+    print("Proportional set size of 8 ranks (MiB)")
+    print(f"    engine {engine:.0f}, spawn {spawn:.0f}, engine/spawn {engine / spawn:.2f}\n")
+
+
+def checks(arguments: argparse.Namespace) -> None:
+    """Warm checks of all exercises."""
+    print("A warm check, all visible trials (seconds, medians)")
+    for assignment, exercise, trials, took in check_seconds(arguments.repeats):
+        print(f"    {assignment:15} {exercise:28} {trials:3} trials {took:7.3f}")
+    print()
+
+
+def imports(arguments: argparse.Namespace) -> None:
+    """What importing the package costs beside torch."""
+    def run(code: str) -> float:
+        return seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True), arguments.repeats)
+
+    nothing, package = run("pass"), run("import autograder")
+    print(f"import autograder: {package - nothing:.3f} s beyond an empty interpreter "
+          "(torch is loaded at first use of a name)\n")
+
+
+if __name__ == "__main__":
+    main()
