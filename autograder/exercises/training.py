@@ -6,7 +6,7 @@ float64 by one process. So a wrong first step does not hide a right second one, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +18,9 @@ from autograder.exercises.rules import TOLERANCE, agrees, identical, misfit, rul
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
 from autograder.ranks.report import RankOutcome, ranks_words, sentence
-from autograder.reference import per_item_gradients
+from autograder.reference import per_item_gradients, reference_update
 from autograder.stages.models import build_model
-from autograder.stages.train import POISON
+from autograder.stages.train import FENCE, POISON
 from autograder.window import UpdateWindow
 
 STAGE = "autograder.stages.train:train"
@@ -32,12 +32,14 @@ class ExpectedUpdate:
     """One right optimizer step: the items of its window, concatenated in rank, microbatch, item order.
 
     extra: a further term of the objective, models → scalar, whose gradient is added to the items' (float64).
+    outside: items that do not belong to this window but might have got into its update, such as the next window's.
     """
 
     window: UpdateWindow
     batch: tuple[Tensor, ...]
     extra: Callable[[nn.ModuleDict], Tensor] | None = None
     clip_to: float | None = None
+    outside: tuple[Tensor, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,11 @@ def training_trial(name: str, training: Training, calls: Sequence[Sequence[list]
 def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Check) -> list[Reason]:
     """[] if every call of the trial did what it must. `checks` are further rules for each call, with its records
     (one per rank), asked after behaviour and before values: traffic, meters."""
+    outcomes = [_of_the_function(outcome) for outcome in outcomes]
     if isinstance(trial.expected, Raises):
         return rule_on_error(trial, outcomes) or _unchanged(outcomes)
     if behaviour := rule_on_behaviour(trial, outcomes):
-        return behaviour
+        return [*_not_a_future(outcomes), *_missing_forward(outcomes, behaviour), *behaviour]
     calls = [wire.decode(outcome.result)["calls"] for outcome in outcomes]
     reasons: list[Reason] = []
     for number, expected in enumerate(trial.expected.calls):
@@ -98,6 +101,33 @@ def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Che
         if reasons:
             break
     return reasons
+
+
+def _of_the_function(outcome: RankOutcome) -> RankOutcome:
+    """The outcome without the stage's own fence: a rank that waits there has returned from the function."""
+    fenced = outcome.end == "waiting" and any(call.group == FENCE for call in outcome.pending)
+    return replace(outcome, end="returned" if fenced else outcome.end,
+                   calls=[call for call in outcome.calls if call.group != FENCE])
+
+
+def _not_a_future(outcomes: Sequence[RankOutcome]) -> list[Reason]:
+    """What a communication hook returned, where it was no future."""
+    return [Reason("wrong-type", f"On {ranks_words([outcome.rank])} {outcome.error['message']}.")
+            for outcome in outcomes if outcome.end == "raised" and outcome.error["type"] == "NotAFuture"][:1]
+
+
+def _missing_forward(outcomes: Sequence[RankOutcome], behaviour: Sequence[Reason]) -> list[Reason]:
+    """Whether ranks wait for one that made its step without DDP's forward: its backward reduces nothing."""
+    if behaviour[0].key != "deadlock":
+        return []
+    for outcome in outcomes:
+        if outcome.end == "returned" and outcome.result is not None:
+            last = wire.decode(outcome.result)["calls"][-1]
+            if last["forwards"] == 0 and len(last["snapshots"]) > 1:
+                waits = behaviour[0].sentence.splitlines()[0]
+                return [Reason("missing-forward", f"{waits}\nRank {outcome.rank} made its step without a forward pass "
+                                                  "of the DDP model, and then its backward pass reduces nothing.")]
+    return []
 
 
 def _unchanged(outcomes: Sequence[RankOutcome]) -> list[Reason]:
@@ -132,6 +162,7 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
                             f"{'is' if due == 1 else 'are'} right on every rank.")]
     reasons: list[Reason] = []
     if (apart := _ranks_apart(records)) is not None:
+        reasons += _bypassed(records)
         reasons.append(Reason("not-synchronized", f"The parameters of rank 0 and rank {apart} differ after the "
                                                   f"update{again}.\nEvery rank must make the same update."))
     for position, update in enumerate(expected.updates):
@@ -143,57 +174,91 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
     return [*_rule_on_returns(trial, expected, records), *_changed(trial, number, records)]
 
 
+def _bypassed(records: Sequence[dict]) -> list[Reason]:
+    """Whether a rank made its step without DDP's forward and without a reduction of its own."""
+    for rank, record in enumerate(records):
+        if record["forwards"] == 0 and elements_sent(record) < record["parameters"].numel():
+            return [Reason("missing-forward", f"Rank {rank} made its step without a forward pass of the DDP model: "
+                                              "nothing reduced its gradients, and the ranks drift apart.")]
+    return []
+
+
 def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records: Sequence[dict],
                     again: str) -> list[Reason]:
     training: Training = trial.expected
-    wrong = None
+    wrong, known = None, None
     for rank, record in enumerate(records):
         before, after = record["snapshots"][position:position + 2]
         made = (before.double() - after.double()) / training.lr
-        models = models_at(training.models, before)
-        gradients, extra, right = _right_update(training, update, models)
+        if known is None or not identical(before, known[0]):
+            known = before, right_update(training, update, models_at(training.models, before))
+        right = known[1]
         rounding = torch.finfo(before.dtype).eps * float(before.abs().max()) / training.lr
         if float((made - right).abs().max()) > TOLERANCE[before.dtype] * float(right.abs().max()) + 4 * rounding:
-            wrong = rank, made, gradients, extra, right, before.dtype
+            wrong = rank, made, before, right
             break
     if wrong is None:
         return []
-    rank, made, gradients, extra, right, dtype = wrong
+    rank, made, before, right = wrong
     where = f" (update {position + 1})" if position else again
     if not bool(made.abs().max() > 0):
         return [Reason("gradients-lost", f"Rank {rank} made a step of zero{where}: its gradients were gone.")]
     if float(made.abs().max()) > 0.02 * POISON:
         return [Reason("stale-gradients", f"The gradients that stood in .grad before the call entered the update of "
                                           f"rank {rank}{where}.\nThe function must clear old gradients itself.")]
-    rtol = 10 * TOLERANCE[dtype]
-    reasons = [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()), update.window)
-               for entry in dials.explain_update(made - extra, gradients, update.window, rtol)
-               if entry.key not in (None, "unexplained")]
     error = float((made - right).norm() / right.norm())
-    reasons.append(Reason("unexplained", f"The update of rank {rank} is {error:.2g} times its own length away from the "
-                                         f"reference update{where}, and no setting of the three dials gives it.\n"
-                                         f"It begins {shown(made)}; right is {shown(right)}."))
-    return reasons
+    return [*_named(trial, update, made, before), Reason(
+        "unexplained", f"The update of rank {rank} is {error:.2g} times its own length away from the "
+                       f"reference update{where}, and no setting of the three dials gives it.\n"
+                       f"It begins {shown(made)}; right is {shown(right)}.")]
 
 
-def _right_update(training: Training, update: ExpectedUpdate, models: nn.ModuleDict) -> tuple[Tensor, Tensor, Tensor]:
-    """(item gradients [N, D], gradient of the extra term [D], the right update [D]) at these models."""
+def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -> list[Reason]:
+    """Readings of a wrong update [D] that was made at the parameters `before`: as one vector, else by parameter."""
+    training, window, rtol = trial.expected, update.window, 10 * TOLERANCE[before.dtype]
+    models = models_at(training.models, before)
     gradients = per_item_gradients(models, training.item_losses, *update.batch)
+    items = made - _extra(update, models)
+    outside = per_item_gradients(models, training.item_losses, *update.outside) if update.outside else None
+    some = _some(len(made))
+    found = [entry for entry in dials.explain_update(
+        items[some], gradients[:, some], window, rtol, None if outside is None else outside[:, some])
+        if entry.key not in (None, "unexplained")]
+    if not found:
+        ends = torch.tensor([p.numel() for p in models.parameters()]).cumsum(0).tolist()
+        blocks = {}
+        for (name, p), end in zip(models.named_parameters(), ends, strict=True):
+            some = end - p.numel() + _some(p.numel(), 256)
+            blocks[name.partition(".")[2]] = items[some], gradients[:, some]
+        by_block = dials.explain_blocks(blocks, window, rtol)
+        if any(dials.explain_update(*block, window, rtol)[0].key != "unexplained" for block in blocks.values()):
+            found = [entry for entry in by_block if entry.key not in (None, "unexplained")]
+    hooked = trial.arguments[0][0]["hook"]
+    return [Reason("bucket-dependent" if hooked and entry.key == "parameter-groups-differ" else entry.key,
+                   entry.sentence, tuple(entry.weights.tolist()), window) for entry in found]
+
+
+def _some(size: int, most: int = 2048) -> Tensor:
+    """Places in a vector of `size` numbers: all of them, or so many that every setting still shows itself."""
+    order = torch.randperm(size, generator=torch.Generator().manual_seed(0)) if size > most else torch.arange(size)
+    return order[:most].sort().values
+
+
+def _extra(update: ExpectedUpdate, models: nn.ModuleDict) -> Tensor:
+    """The gradient [D] of the extra term of the objective."""
     parameters = list(models.parameters())
-    extra = torch.zeros(gradients.shape[1], dtype=torch.float64)
-    if update.extra is not None:
-        parts = torch.autograd.grad(update.extra(models), parameters, allow_unused=True)
-        extra = torch.cat([(torch.zeros_like(p) if g is None else g).flatten()
-                           for g, p in zip(parts, parameters, strict=True)])
-    right = update.window.expected_weights @ gradients + extra
-    if update.clip_to is not None:
-        right = right * min(1.0, update.clip_to / float(right.norm()))
-    return gradients, extra, right
+    if update.extra is None:
+        return torch.zeros(sum(p.numel() for p in parameters), dtype=torch.float64)
+    parts = torch.autograd.grad(update.extra(models), parameters, allow_unused=True)
+    return torch.cat([(torch.zeros_like(p) if g is None else g).flatten()
+                      for g, p in zip(parts, parameters, strict=True)])
 
 
 def right_update(training: Training, update: ExpectedUpdate, models: nn.ModuleDict) -> Tensor:
     """The update [D] that one process would make with all items of the window, float64."""
-    return _right_update(training, update, models)[2]
+    right = reference_update(models, training.item_losses, *update.batch,
+                             sample_weights=update.window.expected_weights) + _extra(update, models)
+    return right * min(1.0, update.clip_to / float(right.norm())) if update.clip_to is not None else right
 
 
 def models_at(descriptions: dict[str, dict], parameters: Tensor) -> nn.ModuleDict:
@@ -273,7 +338,8 @@ def one_synchronization(trial: Trial, number: int, expected: ExpectedCall, recor
         if sent > updates * (gradient + slack):
             return [Reason("extra-synchronization", f"Rank {rank} sent {sent} elements for {updates} update"
                            f"{'s' if updates > 1 else ''} of {gradient} parameters, "
-                           f"{sent / updates / gradient:.2g} times what one synchronization needs.\nSynchronize once per update, after the last backward.")]
+                           f"{sent / updates / gradient:.2g} times what one synchronization needs.\n"
+                           "Synchronize once per update, after the last backward.")]
         if sent < updates * gradient:
             return [Reason("missing-synchronization", f"Rank {rank} sent {sent} elements, but {updates} update"
                            f"{'s' if updates > 1 else ''} of {gradient} parameters need {updates * gradient}.")]

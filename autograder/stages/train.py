@@ -27,14 +27,25 @@ from autograder.ranks.wire import portable
 from autograder.stages.models import build_model
 
 POISON = 1000.0
+FENCE = "between two calls"
+
+
+class NotAFuture(TypeError):
+    """A communication hook returned something else than a future."""
 
 
 def train(function: Callable, arguments: tuple, ledger: Ledger) -> dict:
-    """{"calls": one record per call}; see `_Bench.record` for what a record holds."""
+    """{"calls": one record per call}; see `_Bench.record` for what a record holds.
+
+    No rank begins a call before all have ended the one before: a collective that a rank skipped would pair with the
+    next call's. They wait for each other in a process group of their own, described as FENCE.
+    """
     (description,) = arguments
     bench = _Bench(function, description, ledger)
     records: list[dict] = []
     for call in description["calls"]:
+        if records:
+            bench.wait_for_all()
         try:
             records.append(bench.hooked(call) if description.get("hook") else bench.call(call))
         except Exception as error:
@@ -62,7 +73,14 @@ class _Bench:
         self.state: dict = {}
         if description.get("hook"):
             self.models["model"].register_comm_hook(self.state, _as_hook(function))
-        self.meter = _Meter(self.modules["model"])
+        self.meter = _Meter(self.modules["model"], self.models["model"])
+        self.fence = dist.new_group(group_desc=FENCE) if distributed and dist.get_world_size() > 1 else None
+        self.wait_for_all()
+
+    def wait_for_all(self) -> None:
+        """Go on when all ranks are here."""
+        if self.fence is not None:
+            dist.barrier(self.fence)
 
     def _count_step(self) -> None:
         self.snapshots.append(self._flat())
@@ -114,7 +132,8 @@ class _Bench:
 
         value; snapshots: all parameters as one vector [D], before the call and after each optimizer step; parameters:
         at the end; options_changed; arguments: as they are now; ledger: of this call; rows: of each forward of "model";
-        held_at_forward: saved activations alive when each forward began; microbatches_held: at most, by the iterator.
+        forwards: calls of "model" as it was handed over (of DDP's forward, where it is under DDP); held_at_forward:
+        saved activations alive when each forward began; microbatches_held: at most, by the iterator.
         """
         return {
             "value": portable(value),
@@ -124,6 +143,7 @@ class _Bench:
             "arguments": [portable(a) if not isinstance(a, (nn.Module, torch.optim.Optimizer)) else None for a in live],
             "ledger": [call.to_dict() for call in self.ledger.own_calls()],
             "rows": self.meter.rows,
+            "forwards": self.meter.forwards,
             "held_at_forward": self.meter.held,
             "microbatches_held": self.iterator.most_held if self.iterator else 0,
         }
@@ -145,21 +165,29 @@ def _options(optimizer: torch.optim.Optimizer) -> list[dict]:
 def _as_hook(function: Callable) -> Callable:
     """DDP wants a function with a name, an argument `bucket` and annotations: any callable becomes one."""
     def hook(state: dict, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-        return function(state, bucket)
+        future = function(state, bucket)
+        if not isinstance(future, torch._C.Future):
+            raise NotAFuture(f"the hook returned a {type(future).__name__} where a future of one tensor is asked")
+        return future
     return hook
 
 
 class _Meter:
-    """Rows of each forward of a module, and how many saved activations are alive when a forward begins."""
+    """Rows of each forward of a module, calls of what wraps it, saved activations alive when a forward begins."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, wrapper: nn.Module) -> None:
         self._alive = 0
         self.reset()
         module.register_forward_pre_hook(self._forward)
+        wrapper.register_forward_pre_hook(self._count)
 
     def reset(self) -> None:
         self.rows: list[int] = []
         self.held: list[int] = []
+        self.forwards = 0
+
+    def _count(self, *_: object) -> None:
+        self.forwards += 1
 
     def _forward(self, _module: nn.Module, inputs: tuple) -> None:
         self.rows.append(len(inputs[0]) if inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim else 0)
