@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from autograder.probe.data import ProbeData, ProbeModel
 from autograder.probe.log import Step, capture
-from autograder.probe.reading import Measurement, measure_step
+from autograder.probe.reading import Measurement, measure_steps
 from autograder.ranks.launch import pickled_function, run_on_ranks
 from autograder.verdict import ItemWeight, Verdict, WrongUpdate
 
@@ -59,19 +59,24 @@ def measure(
 
     Raises WrongUpdate when ranks make no update or different numbers of them.
     """
+    ranks, reference = captured(train_step, model=model, data=data, sgd_lr=sgd_lr, timeout=timeout)
+    numbers = [len(steps) for steps in ranks]
+    if min(numbers) != max(numbers) or not min(numbers):
+        raise WrongUpdate(_no_steps(getattr(train_step, "__name__", "train_step"), numbers))
+    return measure_steps(ranks, reference, data=data if item_losses is None else None, item_losses=item_losses,
+                         objective=objective, sgd_lr=sgd_lr, accumulation_steps=data.accumulation_steps)
+
+
+def captured(
+    train_step: Callable, *, data: ProbeData, model: nn.Module | Callable[[], nn.Module] | None = None,
+    sgd_lr: float | None = None, timeout: float = TIMEOUT,
+) -> tuple[list[list[Step]], nn.Module]:
+    """The optimizer steps of every rank of `train_step(model, data)`, and the model as it was given to them."""
     reference = _made(model)
     arguments = (pickled_function(train_step), pickled_function(reference if model is None else model), data, sgd_lr)
     results = run_on_ranks(_train_and_tell, [arguments] * data.world_size, world_size=data.world_size,
                            backend="gloo", timeout=timeout)
-    ranks = [[Step.from_dict(step) for step in steps] for steps in results]
-    numbers = [len(steps) for steps in ranks]
-    if min(numbers) != max(numbers) or not min(numbers):
-        raise WrongUpdate(_no_steps(getattr(train_step, "__name__", "train_step"), numbers))
-    updates = list(zip(*ranks, strict=True))
-    return [measure_step(steps, reference, data=data if item_losses is None else None, item_losses=item_losses,
-                         objective=objective, sgd_lr=sgd_lr, accumulation_steps=data.accumulation_steps,
-                         before=updates[number - 1] if number else None)
-            for number, steps in enumerate(updates)]
+    return [[Step.from_dict(step) for step in steps] for steps in results], reference
 
 
 def _train_and_tell(train_step: bytes, model: bytes, data: ProbeData, sgd_lr: float | None) -> list[dict]:

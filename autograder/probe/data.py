@@ -15,6 +15,9 @@ from autograder.window import IGNORE_INDEX
 __all__ = ["ProbeData", "ProbeModel"]
 
 PAD = 0
+# Shares of the length that the rows of consecutive batches fill. The period, 5, divides neither P nor P·K for the
+# usual numbers of ranks, so that ranks and windows get unlike shares.
+_SIZES = ((0.75, 1.0), (0.17, 0.34), (0.75, 1.0), (0.34, 0.67), (0.34, 0.67))
 
 
 class ProbeData(torch.utils.data.Dataset):
@@ -46,9 +49,8 @@ class ProbeData(torch.utils.data.Dataset):
         self.input_ids[:, 0] = torch.arange(1, sequences + 1)
         self.labels = self.input_ids.clone()
         for row in range(sequences):
-            # Neighbouring rows differ a lot; whole batches do too, or the counts of ranks would even out.
-            heavy = (row // batch_size) % 3 != 1
-            low, high = (length // 2, length) if heavy else (2, length // 2)
+            low, high = _SIZES[(row // batch_size) % len(_SIZES)]
+            low, high = max(2, round(low * length)), round(high * length)
             used = int(torch.randint(low, high + 1, (), generator=generator))
             prompt = int(torch.randint(1, used, (), generator=generator)) if row % 4 == 3 else 0
             self.input_ids[row, used:] = PAD

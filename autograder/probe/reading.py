@@ -86,14 +86,14 @@ class Measurement:
         return self.explanations[0]
 
     @cached_property
-    def scale_error(self) -> float:
-        """max |w_i / w_i of the objective − 1|; NaN where weights could not be found."""
-        return float((self.weights / self.window.expected_weights - 1).abs().max())
+    def recovery(self) -> Recovery:
+        """The weights recovered from the update, with NaN where they cannot be told."""
+        return recover_weights(self.update, self.item_gradients, rtol=self.rtol)
 
-    @cached_property
+    @property
     def weights(self) -> Tensor:
-        """What every item weighed, [N], recovered from the update; NaN where that cannot be told."""
-        return recover_weights(self.update, self.item_gradients, rtol=self.rtol).weights
+        """What every item weighed, [N]; NaN where that cannot be told."""
+        return self.recovery.weights
 
     def recover(self, by: str = "item") -> Recovery:
         """The recovered weights, one by one or by="microbatch". Raises NotIdentifiable if they cannot be told."""
@@ -138,7 +138,7 @@ class Measurement:
     def _alone(self, rank: int) -> str:
         """What the update of one rank is when it is taken for itself."""
         rows = self.window.item_ranks == rank
-        own = recover_weights(self.updates[rank], self.item_gradients, rtol=self.rtol).weights
+        own = replace(self, updates=(self.updates[rank],)).weights
         if rows.any() and own.isfinite().all() and float(own[~rows].abs().sum()) <= 1e-6 * float(own.abs().sum()):
             return f"In the update of rank {rank} only its own items have a weight: nothing was exchanged."
         return "Every rank must step with the same gradient."
@@ -193,6 +193,28 @@ def measure_step(
                                        objective=objective, sgd_lr=sgd_lr).item_gradients
     return Measurement(windows[0], torch.cat([g for row in rows for g in row]),
                        tuple(step.update(sgd_lr) for step in steps), tuple(windows[1:]), outside)
+
+
+def measure_steps(ranks: Sequence[Sequence[Step]], reference: nn.Module, **options) -> list[Measurement]:
+    """What every step says: ranks[r] are the steps of rank r. Options as in `measure_step`.
+
+    A rank that made fewer steps than others has no items in those that it lacks.
+    """
+    rounds = []
+    for number in range(max(map(len, ranks))):
+        made = next(steps[number] for steps in ranks if len(steps) > number)
+        rounds.append([steps[number] if len(steps) > number else replace(made, calls=()) for steps in ranks])
+    return [measure_step(steps, reference, before=rounds[number - 1] if number else None, **options)
+            for number, steps in enumerate(rounds)]
+
+
+def times_seen(ranks: Sequence[Sequence[Step]], data: ProbeData) -> list[int]:
+    """How often the steps of all ranks have seen each sequence of the data: 1 each in a whole epoch."""
+    seen = [0] * len(data)
+    for call in (call for steps in ranks for step in steps for call in step.calls):
+        for row in _read(*call, data).rows or ():
+            seen[row] += 1
+    return seen
 
 
 @contextmanager
