@@ -106,7 +106,7 @@ def make_gradebook(config: Config, names: list[str]) -> bool:
 
 def chosen_port(arguments: list[str]) -> int | None:
     """The port that the arguments for JupyterLab ask for, if any."""
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=False):
         for option in ("--port", "--ServerApp.port", "--LabApp.port"):
             value = following if argument == option else argument.removeprefix(f"{option}=")
             if value != argument and value.isdigit():

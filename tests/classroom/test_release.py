@@ -1,0 +1,36 @@
+"""release/ is what nbgrader makes of source/, and holds no solution."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.classroom.release import assignments, generate
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_assignment_is_released():
+    released = {path.parent.name for path in ROOT.glob("release/*/*.ipynb")}
+    assert released == set(assignments(ROOT)) != set()
+
+
+@pytest.mark.parametrize("name", assignments(ROOT))
+def test_release_is_in_step_with_its_source(name, tmp_path):
+    generate(ROOT, name, tmp_path)
+    fresh = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    kept = {
+        path.relative_to(ROOT / "release"): path.read_bytes()
+        for path in (ROOT / "release" / name).rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+    }
+    assert kept == fresh, "run `make release`"
+
+
+@pytest.mark.parametrize("name", assignments(ROOT))
+def test_release_holds_no_solution_and_no_hidden_test(name):
+    notebook = nbformat.read(ROOT / "release" / name / f"{name}.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    for mark in ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "BEGIN MARK SCHEME", "key="):
+        assert mark not in text
+    assert not any(cell.get("outputs") for cell in notebook.cells)
