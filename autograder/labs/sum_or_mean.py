@@ -29,8 +29,9 @@ def factor_picture(factors: Mapping[str, float], title: str, words: str) -> figu
             colour = figures.weight_colour(factor, 1.0)
             axes.plot([1.0, factor], [row, row], color=colour, linewidth=5, solid_capstyle="butt")
             axes.plot([factor], [row], "o", color=colour, ms=11)
-            axes.annotate(figures.fraction(factor), (factor, row), (11, 0), textcoords="offset points", va="center",
-                          fontweight="bold")
+            side = -1 if factor < 1 else 1
+            axes.annotate(figures.fraction(factor), (factor, row), (11 * side, 0), textcoords="offset points",
+                          ha="right" if side < 0 else "left", va="center", fontweight="bold")
         axes.axvline(1.0, color=INK, linewidth=1.3, linestyle=(0, (4, 3)), zorder=0)
         axes.set_xscale("log", base=2)
         axes.set_xlim(places[0], places[-1])

@@ -22,6 +22,7 @@ Place = tuple[int, int]  # rank r, and which of its calls, from 0
 MAX_COLUMNS = 24
 _GRADIENT_ELEMENTS = 5  # smaller all_reduces carry counts and flags, in the lessons' ledgers
 _COLUMN_INCHES, _ROW_INCHES = 0.92, 0.52
+_LETTER_INCHES = 0.105  # of a title
 _WIDE, _HIGH = 0.74, 0.5  # a box, in columns and rows
 
 
@@ -81,8 +82,9 @@ def timeline(
     world_size = len(ledgers)
     with figures.style():
         height = 1.25 + _ROW_INCHES * world_size
-        figure = figures.new_figure(max(5.5, 1.3 + _COLUMN_INCHES * (len(shown) + bool(left))), height)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0 - 0.34 / height))
+        wide = 1.3 + _COLUMN_INCHES * (len(shown) + bool(left))
+        figure = figures.new_figure(max(wide, 0.4 + _LETTER_INCHES * len(title)), height)
+        axes = figure.add_axes((0.0, 0.0, wide / figure.get_figwidth(), 1.0 - 0.34 / height))
         _frame(axes, world_size, len(shown) + bool(left), more=len(steps) - len(shown))
         for column, step in enumerate(shown):
             _draw_step(axes, column, step, ledgers, label, colour)
