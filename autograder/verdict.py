@@ -134,7 +134,7 @@ def _as_text(verdict: Verdict) -> str:
     lines += [f"  {line}" for line in _message_lines(verdict)]
     if verdict.passed:
         return "\n".join(lines)
-    if where := _trial_line(verdict):
+    if where := _trial_and_reason(verdict):
         lines.append(f"  {where}")
     if verdict.items:
         lines += ["", *(f"  {line}" for line in _table(verdict.items))]
@@ -200,8 +200,7 @@ def _as_html(verdict: Verdict) -> str:
             picture = f"<details><summary>what each item weighed</summary>{picture}</details>"
         parts.append(picture)
     if not verdict.passed:
-        footer = [_trial_line(verdict), f"reason: {verdict.diagnosis}" if verdict.diagnosis else ""]
-        if text := " · ".join(filter(None, footer)):
+        if text := _trial_and_reason(verdict):
             parts.append(f'<div style="opacity:.75;font-size:90%">{_escaped(text, 500)}</div>')
         parts += _folded_output(verdict.output)
     return "".join(parts) + "</div>"
@@ -364,6 +363,11 @@ def _message_lines(verdict: Verdict) -> list[str]:
 def _with_key(verdict: Verdict, text: str) -> str:
     key = f" [{plain_text(verdict.diagnosis, 60)}]" if verdict.diagnosis else ""
     return f"{plain_text(verdict.exercise, 80)}{key}: {text}"
+
+
+def _trial_and_reason(verdict: Verdict) -> str:
+    reason = f"reason: {plain_text(verdict.diagnosis, 60)}" if verdict.diagnosis else ""
+    return " · ".join(filter(None, [_trial_line(verdict), reason]))
 
 
 def _trial_line(verdict: Verdict) -> str:

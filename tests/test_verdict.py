@@ -67,8 +67,8 @@ def test_text_shows_weights_as_fractions_and_decimals():
         assert fact in str(WRONG)
 
 
-def test_text_names_the_trial_and_shows_what_ranks_printed():
-    for fact in ("worked example", "2 ranks", "[2, 6]", "hello from rank 1"):
+def test_text_names_trial_and_reason_and_shows_what_ranks_printed():
+    for fact in ("reason: mean-of-rank-means", "worked example", "2 ranks", "[2, 6]", "hello from rank 1"):
         assert fact in str(WRONG)
 
 
@@ -194,7 +194,7 @@ def test_a_label_does_not_repeat_the_rank():
 
 def test_a_trial_of_a_plain_function_does_not_speak_of_ranks():
     text = str(dataclasses.replace(WRONG, trial={"name": "five items", "world_size": 1, "counts": []}))
-    assert 'trial "five items"\n' in text
+    assert 'trial "five items" · reason' in text
 
 
 def test_wrong_ranks_are_shown_when_right_ones_must_be_left_out():
