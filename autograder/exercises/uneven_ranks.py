@@ -1,9 +1,19 @@
-"""Assignment 3, `uneven_ranks`: DistributedDataParallel averages ranks; the item mean needs their counts."""
+"""Assignment 3, `uneven_ranks`: DistributedDataParallel averages ranks; the item mean needs their counts.
+
+A rank's factor, its loss, its sample weights, a hook on its gradients, its part in a loop that others continue: five
+places for the same rule, weight 1/N (or wᵢ/W) for every item, whoever holds it (lesson 3).
+"""
 from __future__ import annotations
 
-import torch
+from collections.abc import Sequence
 
+import torch
+from torch import Tensor
+
+from autograder import dials
+from autograder.diagnosis import Reason
 from autograder.exercises.record import Draw, Exercise, Raises, Trial
+from autograder.exercises.rules import rule_on
 from autograder.exercises.training import (
     STAGE,
     ExpectedCall,
@@ -13,35 +23,256 @@ from autograder.exercises.training import (
     squared_losses,
     training_trial,
 )
+from autograder.ranks import wire
+from autograder.ranks.report import RankOutcome
 from autograder.stages.models import describe_model
 from autograder.window import UpdateWindow
 
 ASSIGNMENT = "uneven_ranks"
+SIZES = (4, 3)
+ONE_BUCKET = (3, 6, 3)
+SEVERAL_BUCKETS = (3, 150, 900, 3)  # the middle layer alone exceeds DDP's first bucket of 1 MiB in float64
+WORKED_TARGETS = ([9.0, 9.0], [7.0] * 6)
+WORKED_W, WORKED_LR = 10.0, 0.1
 _LR = 0.5
+_WIDE_LR = 2.0**-10
+_MANY_ITEMS = 1000
+_NO_ITEM = "no rank has an item (N = 0)"
+
+
+# ---- ddp_scale
+
+def _ddp_scale(draw: Draw, hidden: bool) -> list[Trial]:
+    def trial(name: str, counts: Sequence[int]) -> Trial:
+        arguments, total = tuple((count,) for count in counts), sum(counts)
+        if not total:
+            return Trial(name, arguments, Raises(ValueError, _NO_ITEM), counts=tuple(counts))
+        return Trial(name, arguments, tuple(len(counts) * count / total for count in counts), per_rank=True,
+                     counts=tuple(counts))
+
+    if hidden:
+        return [trial("rank 0 empty", [0, *draw.uneven_counts(3)]),
+                trial("all items on one of four ranks", [0, 0, draw.integer(2, 9), 0]),
+                trial("one item in all", [0, 1]),
+                trial("eight uneven ranks", draw.uneven_counts(8, largest=90, empty=2)),
+                trial("more items than a 32-bit integer counts", [3 * 2**31, draw.integer(1, 5) * 2**30, 2**31]),
+                trial("eight ranks without an item", [0] * 8)]
+    return [trial("one rank", [4]), trial("equal counts", [3, 3]), trial("the worked example", [2, 6]),
+            trial("an empty rank", [5, 0, 2]), trial("four uneven ranks", [1, 7, 2, 4]),
+            trial("eight ranks, one empty", [3, 1, 0, 6, 2, 9, 1, 4]), trial("no item at all", [0, 0])]
+
+
+def rule_on_scales(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
+    """The general rule, and a name for wrong factors: with factor s_r on its local mean and a mean over ranks, an item
+    of rank r weighs s_r/(P·n_r)."""
+    reasons = rule_on(trial, outcomes)
+    if not reasons or reasons[-1].key != "wrong-answer":
+        return reasons
+    scales = [wire.decode(outcome.result)["value"] for outcome in outcomes]
+    held = [(scale, n) for scale, n in zip(scales, trial.counts, strict=True) if n]
+    if sum(trial.counts) > _MANY_ITEMS or any(scale != scale for scale, _ in held):
+        return reasons
+    weights = torch.tensor([scale / (trial.world_size * n) for scale, n in held for _ in range(n)], dtype=torch.float64)
+    window = UpdateWindow.from_counts(trial.counts)
+    named = [Reason(entry.key, f"{reasons[-1].sentence} As a factor on local means, before a mean over ranks:\n"
+                               f"{entry.sentence}", tuple(entry.weights.tolist()), window)
+             for entry in dials.explain_weights(weights, window, 1e-5) if entry.key not in (None, "unexplained")]
+    return [*named, *reasons]
+
+
+# ---- ddp_step
+
+def _batch(draw: Draw, count: int, rank: int, sizes: Sequence[int], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Items of one rank, whose targets lie elsewhere than those of other ranks: no weight hides."""
+    return draw.normal(count, sizes[0], dtype=dtype), draw.normal(count, sizes[-1], mean=rank, dtype=dtype)
+
+
+def _joined(parts: Sequence[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    return tuple(torch.cat(column) for column in zip(*parts, strict=True))
+
+
+def _warm(sizes: Sequence[int], dtype: torch.dtype) -> dict[str, Tensor]:
+    return {"model": torch.ones(2, sizes[0], dtype=dtype)}
 
 
 def _ddp_step(draw: Draw, hidden: bool) -> list[Trial]:
-    def trial(name: str, counts: list[int], dtype: torch.dtype = torch.float64, calls: int = 2) -> Trial:
-        sizes = [4, 3]
-        model = describe_model("layers", {"sizes": sizes}, draw.generator, dtype)
-        steps, made = [], []
-        for _ in range(calls):
-            parts = [(draw.normal(n, sizes[0], dtype=dtype), draw.normal(n, sizes[-1], mean=r, dtype=dtype))
-                     for r, n in enumerate(counts)]
-            made.append([["@model", inputs, targets, "@optimizer"] for inputs, targets in parts])
-            if sum(counts):
-                batch = tuple(torch.cat(column) for column in zip(*parts, strict=True))
-                steps.append(ExpectedCall((ExpectedUpdate(UpdateWindow.from_counts(counts), batch),)))
-        error = None if sum(counts) else Raises(ValueError, "no rank has an item")
-        training = Training({"model": model}, _LR, squared_losses, tuple(steps), error)
-        return training_trial(name, training, made, counts=counts, warm={"model": torch.ones(2, sizes[0], dtype=dtype)})
+    def trial(name: str, *windows: Sequence[int], dtype: torch.dtype = torch.float64) -> Trial:
+        """Each window, the counts of the ranks, is one call with the same model."""
+        model = describe_model("layers", {"sizes": list(SIZES)}, draw.generator, dtype)
+        parts = [[_batch(draw, n, rank, SIZES, dtype) for rank, n in enumerate(counts)] for counts in windows]
+        return _step_trial(name, model, _LR, windows, parts)
 
     if hidden:
-        return [trial("rank 0 empty", [0, 3, 1]), trial("four ranks, two empty", [6, 0, 0, 1]),
-                trial("one item in all", [0, 1])]
-    return [trial("one rank", [5]), trial("equal counts", [3, 3]), trial("two uneven ranks", [2, 6]),
-            trial("an empty rank", [5, 0, 2]), trial("float32", [4, 1, 2], torch.float32),
-            trial("four uneven ranks", [1, 7, 2, 4]), trial("no item at all", [0, 0], calls=1)]
+        return [trial("a single rank, many items", [40], [1]),
+                trial("rank 0 empty", [3, 1], [0, 4]),
+                trial("one item in all", [1, 2], [1, 0]),
+                trial("three ranks, two empty", draw.uneven_counts(3), [0, 0, 4]),
+                trial("three ranks without an item", [0, 0, 0]),
+                trial("float32, an empty rank", draw.uneven_counts(3), [2, 5, 0], dtype=torch.float32),
+                trial("four ranks, two empty", [6, 0, 0, 1], draw.uneven_counts(4, largest=20))]
+    return [trial("one rank", [5], [3]), trial("equal counts", [3, 3], [4, 4]), _worked_example(),
+            trial("two ranks, one of them empty in the second call", [2, 5], [4, 0]),
+            trial("no item at all", [0, 0]),
+            trial("an empty rank", [5, 0, 2], [1, 3, 4]),
+            trial("float32", [4, 1, 2], [1, 6, 2], dtype=torch.float32),
+            trial("four uneven ranks", [1, 7, 2, 4], [3, 1, 0, 5])]
 
 
-EXERCISES = (Exercise("ddp_step", ASSIGNMENT, _ddp_step, stage=STAGE, rule=rule_on_training),)
+def _step_trial(name: str, model: dict, lr: float, windows: Sequence[Sequence[int]],
+                parts: Sequence[Sequence[tuple[Tensor, Tensor]]]) -> Trial:
+    calls = [[["@model", *part, "@optimizer"] for part in ranks] for ranks in parts]
+    expected = tuple(ExpectedCall((ExpectedUpdate(UpdateWindow.from_counts(counts), _joined(ranks)),))
+                     for counts, ranks in zip(windows, parts, strict=True) if sum(counts))
+    error = None if expected else Raises(ValueError, _NO_ITEM)
+    training = Training({"model": model}, lr, squared_losses, expected, error)
+    return training_trial(name, training, calls, counts=windows[0],
+                          warm=_warm(model["options"]["sizes"], model["parameters"][0].dtype))
+
+
+def _worked_example() -> Trial:
+    """ŷ = w·1 + b with w = 10 and b = 0: both get the gradient 2.5, and a step of 0.1 leads to w = 9.75."""
+    model = {"kind": "layers", "options": {"sizes": [1, 1]},
+             "parameters": [torch.tensor([[WORKED_W]], dtype=torch.float64), torch.zeros(1, dtype=torch.float64)]}
+    parts = [tuple(torch.tensor(column, dtype=torch.float64)[:, None] for column in ([1.0] * len(targets), targets))
+             for targets in WORKED_TARGETS]
+    counts = [len(targets) for targets in WORKED_TARGETS]
+    return _step_trial("the worked example", model, WORKED_LR, [counts, counts], [parts, parts])
+
+
+# ---- weighted_step
+
+def _weighted_step(draw: Draw, hidden: bool) -> list[Trial]:
+    def weights(counts: Sequence[int], total: float = 0.0) -> list[Tensor]:
+        """Positive weights between 0.2 and 5; with `total`, such that all ranks' sum to it."""
+        drawn = [0.2 + 4.8 * torch.rand(n, generator=draw.generator, dtype=torch.float64) for n in counts]
+        size = float(torch.cat(drawn).sum())
+        return [w * (total / size) if total else w for w in drawn]
+
+    def trial(name: str, *windows: list[Tensor], dtype: torch.dtype = torch.float64) -> Trial:
+        """Each window, the sample weights of the ranks, is one call with the same model."""
+        model = describe_model("layers", {"sizes": list(SIZES)}, draw.generator, dtype)
+        calls, expected = [], []
+        for given in windows:
+            given = [w.to(dtype) for w in given]
+            counts = [len(w) for w in given]
+            parts = [_batch(draw, n, rank, SIZES, dtype) for rank, n in enumerate(counts)]
+            calls.append([["@model", *part, w, "@optimizer"] for part, w in zip(parts, given, strict=True)])
+            if torch.cat(given).sum() > 0:
+                window = UpdateWindow.from_counts(counts, sample_weights=[w.double().tolist() for w in given])
+                expected.append(ExpectedCall((ExpectedUpdate(window, _joined(parts)),)))
+        error = None if expected else Raises(ValueError, "the sample weights of all ranks sum to 0 (W = 0)")
+        training = Training({"model": model}, _LR, squared_losses, tuple(expected), error)
+        return training_trial(name, training, calls, counts=tuple(map(len, windows[0])), warm=_warm(SIZES, dtype))
+
+    ones, zeros = (lambda n: torch.ones(n, dtype=torch.float64)), (lambda n: torch.zeros(n, dtype=torch.float64))
+    if hidden:
+        two, three = weights([3, 4]), weights([2, 4, 1])
+        return [trial("a single rank, weights below 1 in all", weights([4], 0.3), weights([2], 0.01)),
+                trial("weights above 1000", [1e3 * w for w in weights([4, 1])], weights([2, 2])),
+                trial("half of the weights 0", [torch.cat([two[0], zeros(2)]), torch.cat([zeros(1), two[1]])],
+                      [two[0], zeros(3)]),
+                trial("two of three ranks without weight", three, [zeros(2), three[1], zeros(0)]),
+                trial("three ranks, all weights 0", [zeros(2), zeros(0), zeros(1)]),
+                trial("float32, weights below 1 in all", weights([2, 5, 1], 0.4), weights([3, 0, 2], 0.05),
+                      dtype=torch.float32),
+                trial("no item at all", [zeros(0)] * 4),
+                trial("four ranks, two empty", weights([6, 0, 0, 2]), weights(draw.uneven_counts(4)))]
+    three, four = weights([3, 2, 4]), weights([1, 5, 2, 3])
+    return [trial("one rank", weights([5]), weights([3])),
+            trial("equal counts, all weights 1", [ones(3), ones(3)], [ones(4), ones(4)]),
+            trial("two uneven ranks", weights([2, 6]), weights([4, 1])),
+            trial("weights that sum to less than 1", weights([3, 2], 0.5), weights([1, 4], 0.125)),
+            trial("items, but all weights 0", [zeros(2), zeros(1)]),
+            trial("a rank whose weights are all 0", three, [three[0], zeros(2), three[2]]),
+            trial("float32, an empty rank", weights([4, 1, 2]), weights([3, 0, 5]), dtype=torch.float32),
+            trial("four ranks, one empty, one without weight", four, [four[0], zeros(0), zeros(2), four[3]])]
+
+
+# ---- item_sum_hook
+
+def _item_sum_hook(draw: Draw, hidden: bool) -> list[Trial]:
+    def trial(name: str, *windows: Sequence[int], sizes: Sequence[int] = ONE_BUCKET,
+              dtype: torch.dtype = torch.float64) -> Trial:
+        """Each window is one backward pass over all buckets, with another count."""
+        model = describe_model("layers", {"sizes": list(sizes)}, draw.generator, dtype)
+        calls, expected = [], []
+        for counts in windows:
+            parts = [_batch(draw, n, rank, sizes, dtype) for rank, n in enumerate(counts)]
+            calls.append([[*part, sum(counts)] for part in parts])
+            expected.append(ExpectedCall((ExpectedUpdate(UpdateWindow.from_counts(counts), _joined(parts)),)))
+        lr = _WIDE_LR if sizes == SEVERAL_BUCKETS else _LR
+        training = Training({"model": model}, lr, squared_losses, tuple(expected))
+        return training_trial(name, training, calls, hook=True, counts=windows[0], warm=_warm(sizes, dtype))
+
+    several = {"sizes": SEVERAL_BUCKETS}
+    if hidden:
+        return [trial("rank 0 empty", [3, 1], [0, 4], **several),
+                trial("one item in all", [2, 3], [0, 1]),
+                trial("float32, an empty rank", [4, 2], [2, 0], dtype=torch.float32),
+                trial("three windows, two of three ranks empty", draw.uneven_counts(3), [0, 0, 5], [1, 2, 1]),
+                trial("four ranks, two empty", draw.uneven_counts(4, empty=2), draw.uneven_counts(4), **several)]
+    return [trial("one rank", [3], [2]), trial("equal counts", [3, 3], [2, 2]),
+            trial("two uneven ranks", [2, 6], [4, 1], **several),
+            trial("float32", [1, 3], [2, 5], dtype=torch.float32),
+            trial("several buckets, an empty rank in the second window", [2, 3], [5, 0], **several),
+            trial("three ranks, one empty", [3, 0, 2], [1, 4, 2], **several),
+            trial("four uneven ranks", [1, 3, 2, 0], [2, 1, 4, 2])]
+
+
+# ---- train_until_exhausted
+
+def _train_until_exhausted(draw: Draw, hidden: bool) -> list[Trial]:
+    def trial(name: str, *calls: Sequence[Sequence[int]], dtype: torch.dtype = torch.float64) -> Trial:
+        """Each call is one epoch: counts[r][b] items in batch b of rank r."""
+        sizes = [*SIZES[:1], 5, *SIZES[1:]]
+        model = describe_model("layers", {"sizes": sizes}, draw.generator, dtype)
+        made, expected = [], []
+        for counts in calls:
+            batches = [[_batch(draw, n, rank, sizes, dtype) for n in row] for rank, row in enumerate(counts)]
+            made.append([["@model", list(row), "@optimizer"] for row in batches])
+            expected.append(_epoch(counts, batches, _batch(draw, 0, 0, sizes, dtype)))
+        training = Training({"model": model}, _LR, squared_losses, tuple(expected))
+        return training_trial(name, training, made, counts=tuple(map(tuple, calls[0])), warm=_warm(sizes, dtype))
+
+    def row(longest: int) -> list[int]:
+        return [draw.integer(1, 5) for _ in range(longest)]
+
+    if hidden:
+        return [trial("one rank, a round without items", [[2, 0, 3]], [[0]]),
+                trial("rank 0 is exhausted first", [row(1), row(4)], [[], row(3)]),
+                trial("rounds without items at the beginning and at the end", [[0, 3, 0], [0, 2, 0, 0]], [[4], [1]]),
+                trial("three ranks, two without a batch", [[], row(2), []], [row(2), row(1), row(3)]),
+                trial("float32, one rank with all the rest", [row(1), row(1), row(4)], [row(2), [0], row(3)],
+                      dtype=torch.float32),
+                trial("four ranks", [row(n) for n in (3, 0, 1, 2)], [row(n) for n in (1, 4, 4, 0)])]
+    return [trial("one rank", [[3, 1]], [[2]]),
+            trial("equal numbers of equal batches", [[3, 3], [3, 3]], [[2], [2]]),
+            trial("two ranks, one exhausted earlier", [[3, 1], [2, 4]], [[4, 1, 3], [2]]),
+            trial("nothing at all", [[], []], [[0], []]),
+            trial("a round in which no rank has an item", [[2, 0, 3], [1, 0]], [[0, 1], [0, 2, 0]]),
+            trial("float32", [[2, 5], [4, 1, 3]], [[1], [3, 2]], dtype=torch.float32),
+            trial("three ranks, one without a batch", [[1, 4], [3], [2, 2, 5]], [[], [2, 1, 4], [3, 5]]),
+            trial("four ranks", [[2], [1, 3], [4, 0], [3]], [[1, 2], [], [5], [2, 3]])]
+
+
+def _epoch(counts: Sequence[Sequence[int]], batches: Sequence[Sequence[tuple]], none: tuple) -> ExpectedCall:
+    """One update for every round with items: the item mean over the batches that are there in that round."""
+    updates = []
+    rounds = range(max(map(len, counts)))
+    parts = [[row[number] if number < len(row) else none for row in batches] for number in rounds]
+    for number in rounds:
+        held = [row[number] if number < len(row) else 0 for row in counts]
+        if sum(held):
+            others = [part for other in rounds if other != number for part in parts[other]]
+            outside = _joined(others) if sum(len(part[0]) for part in others) else None
+            updates.append(ExpectedUpdate(UpdateWindow.from_counts(held), _joined(parts[number]), outside=outside))
+    return ExpectedCall(tuple(updates), returns=len(updates))
+
+
+EXERCISES = (
+    Exercise("ddp_scale", ASSIGNMENT, _ddp_scale, rule=rule_on_scales),
+    Exercise("ddp_step", ASSIGNMENT, _ddp_step, stage=STAGE, rule=rule_on_training),
+    Exercise("weighted_step", ASSIGNMENT, _weighted_step, stage=STAGE, rule=rule_on_training),
+    Exercise("item_sum_hook", ASSIGNMENT, _item_sum_hook, stage=STAGE, rule=rule_on_training),
+    Exercise("train_until_exhausted", ASSIGNMENT, _train_until_exhausted, stage=STAGE, rule=rule_on_training),
+)

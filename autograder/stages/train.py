@@ -163,12 +163,15 @@ def _options(optimizer: torch.optim.Optimizer) -> list[dict]:
 
 
 def _as_hook(function: Callable) -> Callable:
-    """DDP wants a function with a name, an argument `bucket` and annotations: any callable becomes one."""
-    def hook(state: dict, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """DDP wants a function with a name, an argument `bucket` and annotations that are types, not text: any callable
+    becomes one."""
+    def hook(state, bucket):
         future = function(state, bucket)
         if not isinstance(future, torch._C.Future):
             raise NotAFuture(f"the hook returned a {type(future).__name__} where a future of one tensor is asked")
         return future
+
+    hook.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]}
     return hook
 
 
