@@ -164,14 +164,17 @@ class Warden:
         return {"did": "ended", "why": self.ended}
 
     def cell(self, source: str, number: int, seconds: float) -> dict:
-        """Run one cell. An answer has the outputs so far even when the cell is stopped or ends the process."""
+        """Run one cell. stopped: whether time ran out; ended: how the process ended with it, or None."""
         self.shell.printed.clear()
+        self.shell.interrupted = False
+        outputs: list = []
         try:
             answer = self.shell.ask({"do": "cell", "source": source, "number": number}, seconds, interrupt=True)
+            outputs = _list(answer.get("outputs"))
         except _Gone as gone:
             self.ended = str(gone)
-            return {"did": "cell", "outputs": self._printed(), "ended": self.ended}
-        return {"did": "cell", "outputs": [*_list(answer.get("outputs")), *self._printed()], "ended": None}
+        return {"did": "cell", "outputs": [*outputs, *self._printed()], "ended": self.ended,
+                "stopped": self.shell.interrupted}
 
     def _printed(self) -> list[dict]:
         text = self.shell.printed.text()
@@ -216,6 +219,7 @@ class _ShellProcess:
         self.channel = self.family.channels[0]
         self.reader = wire.FrameReader(self.channel)
         self.printed = _Printed(output)
+        self.interrupted = False
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.channel, selectors.EVENT_READ)
         self.selector.register(self.family.outputs[0], selectors.EVENT_READ)
@@ -228,7 +232,7 @@ class _ShellProcess:
             wire.send(self.channel, wire.encode(order))
         except OSError:
             raise self._end(self._how_it_ended()) from None
-        deadline, interrupted = time.monotonic() + seconds, False
+        deadline = time.monotonic() + seconds
         while True:
             for key, _ in self.selector.select(max(deadline - time.monotonic(), 0.0)):
                 if key.fileobj is not self.channel:
@@ -246,9 +250,9 @@ class _ShellProcess:
                     self._drain()
                     raise self._end(self._how_it_ended())
             if time.monotonic() >= deadline:
-                if interrupted or not interrupt:
-                    raise self._end(f"it was stopped after {seconds:.0f} seconds")
-                interrupted = True
+                if self.interrupted or not interrupt:
+                    raise self._end(f"it did not end within {seconds:.0f} seconds")
+                self.interrupted = True
                 deadline = time.monotonic() + _GRACE_SECONDS
                 os.kill(self.pid, signal.SIGINT)
 

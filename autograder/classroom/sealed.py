@@ -2,7 +2,7 @@
 
 The learner's cells run in a sandbox (`sandbox.py`, `inside.py`). Grade cells never run: they are read, as data, from
 the gradebook's own source; the judge, outside, draws their trials, sends the inputs in, takes plain frames out, rules,
-and writes the cells' outputs. Whatever a submission prints or sends is the learner's word: it is shown, and never a mark.
+and writes the cells' outputs. Whatever a submission prints or sends is the learner's word: shown, and never a mark.
 """
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ MAX_NOTEBOOK = 8 * 2**20  # bytes of learners' outputs kept in one notebook
 JUDGE_SECONDS = 120.0
 _LOOK = 0.25
 _ENDS = ("returned", "raised", "died", "waiting", "running", "silent")
-_NO_MEMORY = ("MemoryError", "can't allocate memory", "not enough memory", "Cannot allocate memory", "std::bad_alloc")
+_USED_UP = ("MemoryError", "can't allocate memory", "not enough memory", "Cannot allocate memory", "std::bad_alloc",
+              "No space left on device", "File too large")
 
 
 def configure(c, *, secret_file: str) -> None:
@@ -196,7 +197,7 @@ def _outcome_of(verdict: Verdict, outcomes: list[list[RankOutcome]]) -> str:
         return LIMIT
     if verdict.diagnosis in ("raised", "unneeded-error", "rank-crashed", "not-implemented"):
         errors = [f"{o.error['type']}: {o.error['message']}" for ranks in outcomes for o in ranks if o.error]
-        return LIMIT if any(words in error for error in errors for words in _NO_MEMORY) else ERROR
+        return LIMIT if any(words in error for error in errors for words in _USED_UP) else ERROR
     return WRONG
 
 
@@ -489,6 +490,7 @@ class _Run:
             if name in self.tasks and cell.cell_type == "code" and name not in self.grade_cells.values():
                 self.grade_cells[index] = name
         self.ended: Ended | None = None
+        self.stopped = ""
         self.where = ""
         self.room = MAX_NOTEBOOK
 
@@ -541,9 +543,12 @@ class _Run:
         if answer["did"] != "cell":
             raise self._told(answer)
         outputs = self._cleaned(answer.get("outputs"))
+        stopped = answer.get("stopped") is True
+        if stopped:
+            self.stopped = f"Cell {index + 1} was stopped after {seconds:.0f} seconds."
+            outputs.append(_error("Timeout", self.stopped))
         if answer.get("ended") is not None:
-            why = plain_text(answer["ended"], 300)
-            self._note_end(Ended("time" if "stopped" in why else "died", why))
+            self._note_end(Ended("time" if stopped else "died", plain_text(answer["ended"], 300)))
             outputs.append(_error("Ended", str(self.ended)))
         return outputs
 
@@ -588,8 +593,11 @@ class _Run:
                                   "timeout": plan["timeout"], "trials": plan["trials"]},
                                  self._left(self.settings.check_timeout))
             if answer["did"] == "no function":
+                why = plain_text(answer.get("why"), 1000)
+                if self.stopped and answer.get("callable") is not True:
+                    return _mark(LIMIT, task.exercise, "timed-out", f"{self.stopped}\n{why}")
                 key = "raised" if answer.get("callable") is True else "not-implemented"
-                return _mark(ERROR, task.exercise, key, plain_text(answer.get("why"), 1000))
+                return _mark(ERROR, task.exercise, key, why)
             if answer["did"] == "too much":
                 return _mark(LIMIT, task.exercise, "rank-crashed", plain_text(answer.get("why"), 300))
             if answer["did"] == "nonsense":

@@ -4,10 +4,14 @@
 outcome, the diagnosis and the points.
 """
 
+import ctypes
 import os
 import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +45,8 @@ RIGHT = {
     return bool(error <= rtol * torch.linalg.vector_norm(reference / largest))''',
     "item_mean_q1": 'item_mean_q1 = "b"',
 }
-KEYED = '''check_choice("item_mean_q1", item_mean_q1, key="B", reasons={"A": "Not so: HIDDEN-CANARY.", "B": "Quite."})'''
+KEYED = '''check_choice("item_mean_q1", item_mean_q1, key="B",
+             reasons={"A": "Not so: HIDDEN-CANARY.", "B": "Quite."})'''
 CONFIG = """from autograder.classroom import configure, sealed
 
 c = get_config()
@@ -54,7 +59,7 @@ c.SealedExecute.cell_timeout = 8.0
 
 @dataclass(frozen=True)
 class Graded:
-    """How a grade cell ended: outcome (see autograder.classroom.sealed), diagnosis, points, whether a person must look."""
+    """How a grade cell ended: outcome, diagnosis, points, whether a person must look."""
 
     outcome: str
     diagnosis: str | None
@@ -67,32 +72,44 @@ def make(root: Path, more: str = "") -> nbformat.NotebookNode:
     """Write the course to `root` and release its assignment; returns the released notebook."""
     cells = [new_markdown_cell("# Sealed"), new_code_cell(SETUP)]
     for name, solution in RIGHT.items():
-        stub = f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
         call = f'check_choice("{name}", {name})' if name.endswith("q1") else f"check({name})"
         hidden = KEYED if name.endswith("q1") else f'check({name}, trials="all")  # HIDDEN-CANARY'
-        checks = f"{call}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
-        cells += [new_code_cell(stub, metadata=_role(f"{name}_answer", solution=True)),
-                  new_code_cell(checks, metadata=_role(name, grade=True, locked=True))]
-    cells.append(new_markdown_cell("Explain.", metadata=_role("essay", grade=True, solution=True)))
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    source = root / "source" / NAME / f"{NAME}.ipynb"
-    source.parent.mkdir(parents=True)
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), source)
+        cells += exercise(name, POINTS[name], solution, call, hidden)
+    cells.append(new_markdown_cell("Explain.", metadata=_role("essay", 4.0, grade=True, solution=True)))
     secret = str(root / ".course" / "secret")
     (root / "nbgrader_config.py").write_text(CONFIG.format(root=str(root), secret=secret, more=more))
-    status, said = nbgrader(root, "generate_assignment", NAME)
+    return release(root, NAME, cells)
+
+
+def exercise(name: str, points: float, solution: str, call: str, hidden: str) -> list[nbformat.NotebookNode]:
+    """An answer cell with its solution, and the grade cell of the same name."""
+    return [new_code_cell(f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION",
+                          metadata=_role(f"{name}_answer", solution=True)),
+            new_code_cell(f"{call}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS",
+                          metadata=_role(name, points, grade=True, locked=True))]
+
+
+def release(root: Path, name: str, cells: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
+    """Write and release an assignment of the course; returns the released notebook."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    source = root / "source" / name / f"{name}.ipynb"
+    source.parent.mkdir(parents=True)
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), source)
+    status, said = nbgrader(root, "generate_assignment", name)
     assert status == 0, said
-    return nbformat.read(root / "release" / NAME / f"{NAME}.ipynb", as_version=4)
+    return nbformat.read(root / "release" / name / f"{name}.ipynb", as_version=4)
 
 
-def submit(root: Path, released: nbformat.NotebookNode, student: str, answers: dict[str, str], edit=None) -> Path:
+def submit(root: Path, released: nbformat.NotebookNode, student: str, answers: dict[str, str | None], edit=None,
+           name: str = NAME) -> Path:
     """Put a submission where collect would: the released notebook with `answers`, then changed by `edit`."""
     notebook = deepcopy(released)
-    for name, answer in answers.items():
-        cell(notebook, f"{name}_answer").source = answer
+    for exercise_name, answer in answers.items():
+        if answer is not None:
+            cell(notebook, f"{exercise_name}_answer").source = answer
     if edit:
         edit(notebook)
-    file = root / "submitted" / student / NAME / f"{NAME}.ipynb"
+    file = root / "submitted" / student / name / f"{name}.ipynb"
     file.parent.mkdir(parents=True)
     nbformat.write(notebook, file)
     return file
@@ -109,29 +126,67 @@ def nbgrader(root: Path, *command: str, **environment: str) -> tuple[int, str]:
     return run.returncode, run.stdout + run.stderr
 
 
-def autograded(root: Path, student: str) -> nbformat.NotebookNode:
-    return nbformat.read(root / "autograded" / student / NAME / f"{NAME}.ipynb", as_version=4)
+@contextmanager
+def nothing_left_behind() -> Iterator[None]:
+    """Fails when a process started within outlives it: orphans come to this process, which then finds them."""
+    prctl = ctypes.CDLL(None).prctl
+    before = _children()
+    prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    try:
+        yield
+        deadline = time.monotonic() + 20.0
+        while (left := _children() - before) and time.monotonic() < deadline:
+            _reap(left)
+            time.sleep(0.1)
+        assert not left, f"left behind: {[_command(pid) for pid in left]}"
+    finally:
+        prctl(36, 0, 0, 0, 0)
 
 
-def results(root: Path, student: str) -> dict[str, Graded]:
+def _children() -> set[int]:
+    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+def _reap(pids: set[int]) -> None:
+    for pid in pids:
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            pass
+
+
+def _command(pid: int) -> str:
+    try:
+        return f"{pid} " + Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()[:200]
+    except OSError:
+        return str(pid)
+
+
+def autograded(root: Path, student: str, name: str = NAME) -> nbformat.NotebookNode:
+    return nbformat.read(root / "autograded" / student / name / f"{name}.ipynb", as_version=4)
+
+
+def results(root: Path, student: str, name: str = NAME) -> dict[str, Graded]:
     """Each automatic grade cell of a graded submission: what the notebook says and what the gradebook holds."""
     book = sqlite3.connect(root / ".course" / "gradebook.db")
     rows = book.execute("""select base_cell.name, grade.auto_score, grade.needs_manual_grade from grade
-        join base_cell on base_cell.id = grade.cell_id join submitted_notebook on submitted_notebook.id = grade.notebook_id
+        join base_cell on base_cell.id = grade.cell_id
+        join submitted_notebook on submitted_notebook.id = grade.notebook_id
         join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id
-        where submitted_assignment.student_id = ?""", (student,)).fetchall()
+        join assignment on assignment.id = submitted_assignment.assignment_id
+        where submitted_assignment.student_id = ? and assignment.name = ?""", (student, name)).fetchall()
     book.close()
     marks = {}
-    for one in autograded(root, student).cells:
+    for one in autograded(root, student, name).cells:
         for output in one.get("outputs", ()):
             mark = output.get("data", {}).get("application/vnd.autograder.mark+json")
-            if mark:
+            if mark and one.metadata.get("nbgrader", {}).get("grade"):
                 marks[one.metadata.nbgrader.grade_id] = mark
-    return {name: Graded(marks[name]["outcome"], marks[name]["verdict"]["diagnosis"], marks[name]["verdict"]["message"],
-                         score, bool(manual))
-            for name, score, manual in rows if name in marks}
+    return {key: Graded(marks[key]["outcome"], marks[key]["verdict"]["diagnosis"], marks[key]["verdict"]["message"],
+                        score, bool(manual))
+            for key, score, manual in rows if key in marks}
 
 
-def _role(grade_id: str, *, grade=False, solution=False, locked=False) -> dict:
+def _role(grade_id: str, points: float = 0.0, *, grade=False, solution=False, locked=False) -> dict:
     role = {"grade": grade, "solution": solution, "locked": locked, "task": False, "grade_id": grade_id}
-    return {"nbgrader": role | {"schema_version": 3} | ({"points": POINTS[grade_id]} if grade else {})}
+    return {"nbgrader": role | {"schema_version": 3} | ({"points": points} if grade else {})}

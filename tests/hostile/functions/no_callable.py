@@ -1,0 +1,5 @@
+"""outcome: error
+
+Binds the name to a number.
+"""
+synchronized_item_mean = 0.375

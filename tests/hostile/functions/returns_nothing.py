@@ -1,0 +1,6 @@
+"""outcome: wrong
+
+Returns nothing.
+"""
+def synchronized_item_mean(local_gradients):
+    return None

@@ -1,0 +1,18 @@
+"""outcome: right
+
+Returns a Parameter that is a view with strides, and needs a gradient.
+"""
+import torch
+import torch.distributed as dist
+
+
+def item_mean(local_gradients):
+    total, count = local_gradients.detach().double().sum(0), torch.tensor(len(local_gradients))
+    dist.all_reduce(total)
+    dist.all_reduce(count)
+    return (total / count.item()).to(local_gradients.dtype)
+
+
+def synchronized_item_mean(local_gradients):
+    value = item_mean(local_gradients)
+    return torch.nn.Parameter(torch.stack([value, value], dim=1)[:, 0])
