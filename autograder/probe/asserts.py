@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from autograder.probe.data import ProbeData, ProbeModel
 from autograder.probe.log import Step, capture
-from autograder.probe.reading import Measurement, measure_steps
+from autograder.probe.reading import Measurement, measure_steps, require_telling
 from autograder.ranks.launch import pickled_function, run_on_ranks
 from autograder.verdict import ItemWeight, Verdict, WrongUpdate
 
@@ -39,14 +39,13 @@ def assert_normalized(
     wrong, and RanksFailed when a rank raises, dies or waits in vain.
     """
     began = time.monotonic()
-    data = data or ProbeData(world_size, accumulation_steps)
+    data = data or _uneven_data(world_size, accumulation_steps, objective)
     measured = measure(train_step, objective=objective, model=model, data=data, item_losses=item_losses,
                        sgd_lr=sgd_lr, timeout=timeout)
     name = getattr(train_step, "__name__", type(train_step).__name__)
-    for number, one in enumerate(measured):
-        if one.best.key is not None:
-            raise WrongUpdate(_verdict(name, number, len(measured), one, time.monotonic() - began))
-    measured[0].require_telling()
+    if any(one.best.key is not None for one in measured):
+        raise WrongUpdate(_verdict(name, measured, time.monotonic() - began))
+    require_telling(measured)
     return measured
 
 
@@ -97,22 +96,35 @@ def _made(model: nn.Module | Callable[[], nn.Module] | None) -> nn.Module:
         return ProbeModel().double() if model is None else model()
 
 
-def _verdict(name: str, number: int, total: int, one: Measurement, seconds: float) -> Verdict:
+def _uneven_data(world_size: int, accumulation_steps: int, objective: str) -> ProbeData:
+    """For the sequence mean one sequence is left out, so that ranks and microbatches differ in those, too."""
+    data = ProbeData(world_size, accumulation_steps)
+    return data if objective == "token" else ProbeData(world_size, accumulation_steps, sequences=len(data) - 1)
+
+
+def _verdict(name: str, measured: Sequence[Measurement], seconds: float) -> Verdict:
+    """About the first wrong update; a later one is told too if its reason is another."""
+    wrong = [number for number, one in enumerate(measured) if one.best.key is not None]
+    number, one = wrong[0], measured[wrong[0]]
     best, window = one.best, one.window
     weights = one.weights if best.weights.isnan().any() else best.weights
-    groups = window.item_groups.tolist()
     items = []
-    for group in sorted(set(groups)):
-        mine = torch.tensor([g == group for g in groups])
+    for group in window.item_groups.unique().tolist():
+        mine = window.item_groups == group
         first = int(mine.nonzero()[0])
         items.append(ItemWeight(f"microbatch {int(window.item_microbatches[first])}", int(window.item_ranks[first]),
                                 int(mine.sum()), float(weights[mine].mean()),
                                 float(window.expected_weights[mine].mean())))
-    where = f"Update {number + 1} of {total}: " if total > 1 else ""
+    where = f"Update {number + 1} of {len(measured)}: " if len(measured) > 1 else ""
+    lines = [f"{where}{best.sentence}", f"Items of each rank's microbatches: {_table(window.counts)}."]
+    other = next((n for n in wrong if measured[n].best.key != best.key), None)
+    if other is not None:
+        later = measured[other].best
+        lines.append(f"Update {other + 1} [{later.key}]: {later.sentence.splitlines()[0]}")
     trial = {"name": f"update {number + 1}", "world_size": window.world_size,
              "counts": [list(row) for row in window.counts]}
-    return Verdict(name, False, 0.0, best.key, f"{where}{best.sentence}\nItems of each rank's microbatches: "
-                   f"{_table(window.counts)}.", trials=total, seconds=seconds, trial=trial, items=tuple(items))
+    return Verdict(name, False, 0.0, best.key, "\n".join(lines), trials=len(measured), seconds=seconds, trial=trial,
+                   items=tuple(items))
 
 
 def _table(counts: Sequence[Sequence[int]]) -> str:

@@ -93,6 +93,8 @@ class Measurement:
     @property
     def weights(self) -> Tensor:
         """What every item weighed, [N]; NaN where that cannot be told."""
+        if not self.update.isfinite().all():
+            return torch.full((self.window.item_count,), torch.nan, dtype=torch.float64)
         return self.recovery.weights
 
     def recover(self, by: str = "item") -> Recovery:
@@ -111,20 +113,19 @@ class Measurement:
                 "that differ, such as probe.ProbeModel and probe.ProbeData.")
         return recovery
 
-    def require_telling(self) -> None:
-        """Raise NotIdentifiable if a mean of rank means, or of microbatch means, would look right here."""
+    def hides(self) -> list[tuple[str, tuple]]:
+        """Mistakes that would make the right update here: ("ranks", counts) for a mean of rank means,
+        ("microbatches", counts) for one of microbatch means."""
         right = self.window.expected_weights @ self.item_gradients
         suspects = []
         if self.window.world_size > 1:
             suspects.append((Setting("rank", "sum", "mean"), "ranks", self.window.rank_counts))
         if max(self.window.microbatch_counts) > 1:
             suspects.append((Setting("microbatch", "mean", "mean"), "microbatches", self.window.counts))
-        for setting, what, counts in suspects:
-            wrong = predict_weights(setting, self.window) @ self.item_gradients
-            if float((wrong - right).abs().max()) <= TELLING * self.rtol * float(right.abs().max()):
-                raise NotIdentifiable(f"This window cannot tell right from wrong: a mean over the means of {what} "
-                                      f"makes the same update. The counts are {counts}: give {what} different "
-                                      "numbers of items, and items different gradients.")
+        wrong = {what: predict_weights(setting, self.window) @ self.item_gradients for setting, what, _ in suspects}
+        least = TELLING * self.rtol * float(right.abs().max())
+        return [(what, counts) for _, what, counts in suspects
+                if float((wrong[what] - right).abs().max()) <= least]
 
     def _explained(self, window: UpdateWindow, outside: Tensor | None = None) -> tuple[Explanation, ...]:
         return tuple(explain_update(self.update, self.item_gradients, window, self.rtol, outside=outside))
@@ -215,6 +216,18 @@ def times_seen(ranks: Sequence[Sequence[Step]], data: ProbeData) -> list[int]:
         for row in _read(*call, data).rows or ():
             seen[row] += 1
     return seen
+
+
+def require_telling(measurements: Sequence[Measurement]) -> None:
+    """Raise NotIdentifiable if a mean of rank means, or of microbatch means, would look right in every update."""
+    hidden = [dict(one.hides()) for one in measurements]
+    for what in ("ranks", "microbatches"):
+        relevant = [found for one, found in zip(measurements, hidden, strict=True)
+                    if what == "ranks" or max(one.window.microbatch_counts) > 1]
+        if relevant and all(what in found for found in relevant):
+            raise NotIdentifiable(f"These windows cannot tell right from wrong: a mean over the means of {what} makes "
+                                  f"the same update. The counts are {relevant[0][what]}: give {what} different "
+                                  "numbers of items, and items different gradients.")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Run the trainers one after the other, each on processes of its own with a deadline, and keep what was found."""
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -109,17 +110,16 @@ def _update(one: Measurement, dials_before: str) -> Update:
     """Where a small window leaves several readings, the one that fits the update before is the likely one."""
     window = one.window
     best = next((e for e in one.explanations if e.setting and _dials(e) == dials_before), one.best)
-    recovery = one.recovery
-    weights = best.weights if bool(best.weights.isfinite().all()) else recovery.weights
-    table = [[None] * len(row) for row in window.counts]
-    for r, row in enumerate(window.counts):
-        for k, count in enumerate(row):
-            if count:
-                mine = (window.item_ranks == r) & (window.item_microbatches == k)
-                table[r][k] = float(weights[mine].mean())
-    ratios = weights / window.expected_weights
-    return Update(window.counts, tuple(map(tuple, table)), float(window.expected_weights.max()), _dials(best), best.key,
-                  best.sentence, best.key is None, float((ratios - 1).abs().max()), recovery.residual)
+    weights = best.weights if bool(best.weights.isfinite().all()) else one.weights
+    table: list[list[float | None]] = [[None] * len(row) for row in window.counts]
+    for group in window.item_groups.unique().tolist():
+        mine = window.item_groups == group
+        first = int(mine.nonzero()[0])
+        table[window.item_ranks[first]][window.item_microbatches[first]] = float(weights[mine].mean())
+    return Update(
+        window.counts, tuple(map(tuple, table)), float(window.expected_weights.max()), _dials(best), best.key,
+        best.sentence, best.key is None, float((weights / window.expected_weights - 1).abs().max()),
+        one.recovery.residual if bool(one.update.isfinite().all()) else math.nan)
 
 
 def _dials(explanation: Explanation) -> str:
