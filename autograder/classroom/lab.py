@@ -33,9 +33,13 @@ def main(arguments: list[str]) -> None:
     for line in prepare(root):
         print(line, flush=True)
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not a namesake elsewhere
+    # nbgrader's panel looks for its settings in work/ and in Jupyter's folders: make the root one of these.
+    known = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [str(root), known]))
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}"]
     command += [f"--LabApp.default_url=/lab/tree/{FIRST_LESSON}"]
     command += ["--ServerApp.port_retries=0"] if port else []
+    command += ["--allow-root"] if os.geteuid() == 0 else []  # in a container that is all there is
     os.execv(sys.executable, command + arguments)
 
 

@@ -51,8 +51,8 @@ def test_graded_kernels_get_the_seed_and_no_others(tmp_path):
     answer = trial_course.cell(notebook, "triple_answer")
     answer.source = f"assert 'AUTOGRADER_COURSE_SEED' not in os.environ\n{answer.source}"
     nbformat.write(notebook, tmp_path / "work" / "open.ipynb")
-    failed = trial_course.nbgrader(tmp_path, "validate", "work/open.ipynb")  # the essay, for it is untouched
-    assert "Explain." in failed and "triple" not in failed
+    said = trial_course.nbgrader(tmp_path, "validate", "work/open.ipynb")
+    assert "FAILED ON 1 CELL" in said and "triple" not in said  # the one is the essay, which nobody wrote
 
 
 def test_configuring_makes_no_secret_and_changes_no_environment(tmp_path):
