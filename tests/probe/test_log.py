@@ -215,22 +215,18 @@ def test_parameters_alone_do_with_a_window_and_item_gradients():
         log.explain()
 
 
-def test_too_small_a_model_is_refused_item_by_item_and_answers_by_microbatch(data):
-    torch.manual_seed(0)
-    model = ProbeModel(width=1, hidden=1).double()
-    for parameter in model.parameters():
-        parameter.requires_grad_(parameter is model.inner.weight or parameter is model.inner.bias
-                                 or parameter is model.token.weight)
-    model.token.weight.requires_grad_(False)
-    model.outer.bias.requires_grad_(True)
-    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
+def test_too_few_parameters_are_refused_item_by_item_and_answer_by_microbatch(model, data):
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name == "inner.bias")
+    optimizer = torch.optim.SGD([model.inner.bias], lr=1.0)
     with probe.capture(model, data=data) as log:
-        for _ in range(30):
-            for batch in data.batches[:3]:
-                (loss_of(model, batch) / 90).backward()
-        optimizer.step()
-    with pytest.raises(NotIdentifiable, match='ask for by="microbatch"|Ask for by="microbatch"'):
+        accumulate(model, optimizer, data.windows[0])
+    (counts,) = log.window().counts
+    assert sum(counts) > model.inner.bias.numel()
+    with pytest.raises(NotIdentifiable, match='by="microbatch"'):
         log.weights()
+    assert log.weights(by="microbatch").group_weights == pytest.approx({k: 1 / (3 * n) for k, n in enumerate(counts)})
+    assert log.explain()[0].key == "mean-of-microbatch-means"
 
 
 def test_a_forward_call_without_labels_is_refused(model, data):
