@@ -148,7 +148,7 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
             return [Reason("optimizer-changed", f"Rank {rank} changed the options of the optimizer{again}.\nScale the "
                                                 "loss or the gradients, and leave the learning rate alone.")]
         if not bool(record["parameters"].isfinite().all()):
-            return [Reason("nan-or-inf", _poisoned(trial, rank))]
+            return [Reason("nan-or-inf", _poisoned(expected, rank))]
     steps = [len(record["snapshots"]) - 1 for record in records]
     moved = [not identical(record["snapshots"][-1], record["parameters"]) for record in records]
     if any(moved):
@@ -203,11 +203,15 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
     where = f" (update {position + 1})" if position else again
     if not bool(made.abs().max() > 0):
         return [Reason("gradients-lost", f"Rank {rank} made a step of zero{where}: its gradients were gone.")]
-    if float(made.abs().max()) > 0.02 * POISON:
-        return [Reason("stale-gradients", f"The gradients that stood in .grad before the call entered the update of "
-                                          f"rank {rank}{where}.\nThe function must clear old gradients itself.")]
+    stale = Reason("stale-gradients", f"The gradients that stood in .grad before the call entered the update of rank "
+                                      f"{rank}{where}.\nThe function must clear old gradients itself.")
+    if float(made.min()) > 0.05 * POISON:
+        return [stale]
+    named = _named(trial, update, made, before)
+    if not named and float(made.abs().max()) > 0.05 * POISON:
+        return [stale]
     error = float((made - right).norm() / right.norm())
-    return [*_named(trial, update, made, before), Reason(
+    return [*named, Reason(
         "unexplained", f"The update of rank {rank} is {error:.2g} times its own length away from the "
                        f"reference update{where}, and no setting of the three dials gives it.\n"
                        f"It begins {shown(made)}; right is {shown(right)}.")]
@@ -268,15 +272,11 @@ def models_at(descriptions: dict[str, dict], parameters: Tensor) -> nn.ModuleDic
     return models
 
 
-def _poisoned(trial: Trial, rank: int) -> str:
-    empty = [r for r, count in enumerate(trial.counts) if not _total_count(count)]
+def _poisoned(expected: ExpectedCall, rank: int) -> str:
+    empty = sorted({r for update in expected.updates for r, n in enumerate(update.window.rank_counts) if not n})
     cause = f"{sentence(ranks_words(empty))} {'has' if len(empty) == 1 else 'have'} no items: one 0/0 there reaches " \
             "every rank through the reduction." if empty else "Look for a division by zero."
     return f"After the update, parameters of rank {rank} are NaN or Inf.\n{cause}"
-
-
-def _total_count(count: object) -> int:
-    return sum(map(_total_count, count)) if isinstance(count, (list, tuple)) else int(count)
 
 
 def _ranks_apart(records: Sequence[dict]) -> int | None:

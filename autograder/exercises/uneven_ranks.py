@@ -91,6 +91,11 @@ def _joined(parts: Sequence[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
     return tuple(torch.cat(column) for column in zip(*parts, strict=True))
 
 
+def _by_rank(windows: Sequence[Sequence[int]]) -> tuple:
+    """Counts of the calls, windows[c][r], as a message shows them: counts[r], or counts[r][c] of several calls."""
+    return tuple(windows[0]) if len(set(map(tuple, windows))) == 1 else tuple(zip(*windows, strict=True))
+
+
 def _warm(sizes: Sequence[int], dtype: torch.dtype) -> dict[str, Tensor]:
     return {"model": torch.ones(2, sizes[0], dtype=dtype)}
 
@@ -125,7 +130,7 @@ def _step_trial(name: str, model: dict, lr: float, windows: Sequence[Sequence[in
                      for counts, ranks in zip(windows, parts, strict=True) if sum(counts))
     error = None if expected else Raises(ValueError, _NO_ITEM)
     training = Training({"model": model}, lr, squared_losses, expected, error)
-    return training_trial(name, training, calls, counts=windows[0],
+    return training_trial(name, training, calls, counts=_by_rank(windows),
                           warm=_warm(model["options"]["sizes"], model["parameters"][0].dtype))
 
 
@@ -162,7 +167,8 @@ def _weighted_step(draw: Draw, hidden: bool) -> list[Trial]:
                 expected.append(ExpectedCall((ExpectedUpdate(window, _joined(parts)),)))
         error = None if expected else Raises(ValueError, "the sample weights of all ranks sum to 0 (W = 0)")
         training = Training({"model": model}, _LR, squared_losses, tuple(expected), error)
-        return training_trial(name, training, calls, counts=tuple(map(len, windows[0])), warm=_warm(SIZES, dtype))
+        return training_trial(name, training, calls, counts=_by_rank([[len(w) for w in given] for given in windows]),
+                              warm=_warm(SIZES, dtype))
 
     ones, zeros = (lambda n: torch.ones(n, dtype=torch.float64)), (lambda n: torch.zeros(n, dtype=torch.float64))
     if hidden:
@@ -202,7 +208,7 @@ def _item_sum_hook(draw: Draw, hidden: bool) -> list[Trial]:
             expected.append(ExpectedCall((ExpectedUpdate(UpdateWindow.from_counts(counts), _joined(parts)),)))
         lr = _WIDE_LR if sizes == SEVERAL_BUCKETS else _LR
         training = Training({"model": model}, lr, squared_losses, tuple(expected))
-        return training_trial(name, training, calls, hook=True, counts=windows[0], warm=_warm(sizes, dtype))
+        return training_trial(name, training, calls, hook=True, counts=_by_rank(windows), warm=_warm(sizes, dtype))
 
     several = {"sizes": SEVERAL_BUCKETS}
     if hidden:

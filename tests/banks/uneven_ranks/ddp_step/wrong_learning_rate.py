@@ -1,0 +1,18 @@
+"""diagnosis: optimizer-changed
+
+Hides the factor in the learning rate."""
+
+import torch
+import torch.distributed as dist
+
+
+def ddp_step(ddp_model, inputs, targets, optimizer):
+    total = torch.tensor(len(inputs))
+    dist.all_reduce(total)
+    if not total:
+        raise ValueError
+    optimizer.zero_grad()
+    (0.5 * ((ddp_model(inputs) - targets) ** 2).sum()).backward()
+    for group in optimizer.param_groups:
+        group["lr"] *= dist.get_world_size() / int(total)
+    optimizer.step()

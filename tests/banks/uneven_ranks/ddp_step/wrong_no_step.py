@@ -1,0 +1,15 @@
+"""diagnosis: no-update
+
+The right gradient, and no step."""
+
+import torch
+import torch.distributed as dist
+
+
+def ddp_step(ddp_model, inputs, targets, optimizer):
+    total = torch.tensor(len(inputs))
+    dist.all_reduce(total)
+    if not total:
+        raise ValueError
+    optimizer.zero_grad()
+    (0.5 * ((ddp_model(inputs) - targets) ** 2).sum() * dist.get_world_size() / total).backward()
