@@ -175,7 +175,7 @@ def filmstrip(world_size: int = 4) -> figures.Picture:
         figure.text(0.012, 0.895, f"{PHASES[0]}: add what arrives", fontsize=10.5, style="italic")
         figure.text(0.3, 0.425, f"{PHASES[1]}: keep what arrives", fontsize=10.5, style="italic")
         title = f"{world_size} ranks, {2 * (world_size - 1)} steps: each moves one chunk per rank"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        figures.headline(figure, title)
     words = (
         f"Rows are ranks, columns are chunks, the digits say whose parts are in a chunk. In the first "
         f"{world_size - 1} steps every rank adds the chunk that arrives from the rank before it to its own; after "

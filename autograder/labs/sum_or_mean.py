@@ -42,7 +42,7 @@ def factor_picture(factors: Mapping[str, float], title: str, words: str) -> figu
         axes.tick_params(axis="y", length=0)
         axes.set_ylim(len(factors) - 0.5, -0.5)
         axes.set_xlabel("factor c in u = c ∇L (1); every step to the right doubles it")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        figures.headline(figure, title)
         figure.tight_layout(rect=(0, 0, 1, 1.03))
     return figures.Picture(figure, words)
 
@@ -75,6 +75,6 @@ def paths(
         grid[0].set_ylabel("parameter w (units of the targets)")
         grid[0].set_yticks([7, minimum, elsewhere, 9, 10])
         figure.legend(*grid[0].get_legend_handles_labels(), loc="lower center", ncols=4, handlelength=3.2)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        figures.headline(figure, title)
         figure.tight_layout(rect=(0, 0.07, 1, 1.02))
     return figures.Picture(figure, words)

@@ -233,6 +233,18 @@ def _buttons(name: str, options: Sequence[str]) -> widgets.ToggleButtons:
 # ---- pictures of the lesson
 
 
+def weight_bars(panels: Mapping[str, Sequence[Sequence[float]]], title: str, words: str) -> figures.Picture:
+    """Draw `figures.weight_bars` with one more line under each rank, so that neighbours with few items have room."""
+    picture = figures.weight_bars(panels, title, words)
+    with figures.style():
+        for axes in picture.figure.axes:
+            labels = [tick.get_text().replace(" = ", "\n= ") for tick in axes.get_xticklabels()]
+            axes.set_xticks(axes.get_xticks(), labels)
+        picture.figure.set_figheight(picture.figure.get_figheight() + 0.2)
+        picture.figure.tight_layout(rect=(0, 0, 1, 1.03))
+    return picture
+
+
 @dataclass(frozen=True)
 class Poisoning:
     """What one way of treating an empty rank did: the loss and the gradients' entries by rank."""
@@ -298,8 +310,8 @@ def apart_picture(
             axes.set_ylim(-0.04 * top, top)
             axes.set_xlabel("step")
             axes.set_ylabel("difference (units of the entry)")
-        axes.legend(fontsize=9, loc="center left")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+        figure.axes[0].legend(fontsize=9, loc="center right")  # where all lines lie on zero
+        figures.headline(figure, title)
         figure.tight_layout(rect=(0, 0, 1, 1.02))
     return figures.Picture(figure, words)
 
