@@ -93,6 +93,7 @@ class _Rank:
 
     def join(self, world_size: int, backend: str, store: str) -> None:
         """Become a rank of a fresh default process group; world size 0: of none."""
+        os.umask(0o077)  # a function may have changed it, and the ranks share the store's file
         if dist.is_initialized():
             dist.destroy_process_group()
         self.group = None
