@@ -4,25 +4,30 @@ Learners never work in release/: what is released is copied to work/, where noth
 is ever overwritten. Gradebook and exchange lie in .course/, so that nbgrader's panels in JupyterLab work.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import socket
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from traitlets.config import Config
-
-from .config import STATE, configure
 from .release import assignments
 
+if TYPE_CHECKING:
+    from traitlets.config import Config
+
 FIRST_LESSON = "notebooks/0_start_here.ipynb"
+CONFIG = "nbgrader_config.py"
 
 
 def main(arguments: list[str]) -> None:
     root = Path.cwd()
-    if not (root / FIRST_LESSON).exists():
-        sys.exit(f"There is no {FIRST_LESSON} in {root}: run this in the root of the course.")
+    for needed in (FIRST_LESSON, CONFIG):
+        if not (root / needed).exists():
+            sys.exit(f"There is no {needed} in {root}: run this in the root of the course.")
     missing = [name for name in ("jupyterlab", "nbgrader", "ipywidgets", "matplotlib") if not find_spec(name)]
     if missing:
         sys.exit(f"Missing: {', '.join(missing)}. Install the course with: pip install -e '.[course]'")
@@ -45,16 +50,17 @@ def main(arguments: list[str]) -> None:
 
 def prepare(root: Path) -> list[str]:
     """Make work/, the exchange and the gradebook in `root`; says in sentences what it did."""
-    config = Config()
-    configure(config, root)
+    from traitlets.config import PyFileConfigLoader
+
+    config = PyFileConfigLoader(CONFIG, path=str(root)).load_config()
     said = [line for release in released(root) for line in copy_new(release, root / "work" / release.name)]
     if not said:
         said = ["work/ has every assignment already: nothing is copied."]
     published = [release.name for release in released(root) if publish(config, release)]
     if published:
-        said.append(f"The exchange in {STATE}/exchange now offers {', '.join(published)}.")
+        said.append(f"The exchange in {config.Exchange.root} now offers {', '.join(published)}.")
     if make_gradebook(config, assignments(root)):
-        said.append(f"The gradebook is {STATE}/gradebook.db.")
+        said.append(f"The gradebook is {gradebook_file(config)}.")
     return said
 
 
@@ -97,15 +103,18 @@ def publish(config: Config, release: Path) -> bool:
 
 def make_gradebook(config: Config, names: list[str]) -> bool:
     """Make the gradebook with these assignments, unless there is one: whether it did."""
-    url = config.CourseDirectory.db_url
-    if Path(url.removeprefix("sqlite:///").partition("?")[0]).exists():
+    if gradebook_file(config).exists():
         return False
     from nbgrader.api import Gradebook
 
-    with Gradebook(url, config.CourseDirectory.course_id) as gradebook:
+    with Gradebook(config.CourseDirectory.db_url, config.CourseDirectory.course_id) as gradebook:
         for name in names:
             gradebook.update_or_create_assignment(name)
     return True
+
+
+def gradebook_file(config: Config) -> Path:
+    return Path(config.CourseDirectory.db_url.removeprefix("sqlite:///").partition("?")[0])
 
 
 def chosen_port(arguments: list[str]) -> int | None:
