@@ -19,13 +19,13 @@ NAMED_WEIGHTS = (
 TIERS = (
     ("not-implemented",),
     ("rank-crashed", "mismatched-collectives", "deadlock", "timed-out", "raised", "unneeded-error", "argument-order"),
-    ("wrong-type", "wrong-shape", "gradients-lost", "no-update", "wrong-number-of-steps", "optimizer-changed",
+    ("wrong-type", "wrong-shape", "gradients-lost", "wrong-number-of-steps", "optimizer-changed",
      "missing-forward", "stale-gradients", "held-window", "held-graphs", "window-boundaries",
      "clipped-before-normalizing", "clipped-wrongly", "work-not-shared", "missing-synchronization",
      "changed-its-argument", "not-synchronized"),
     NAMED_WEIGHTS,
     ("nan-or-inf", "overflow-or-truncation"),
-    ("pure-scale",),
+    ("pure-scale", "no-update"),
     ("wrong-tolerance", "should-be-none", "unexplained", "wrong-answer", "wrong-return-value"),
     ("extra-synchronization", "forbidden-operation", "sent-too-much", "sent-too-little"),
     ("wrong-exception", "missing-error"),
@@ -74,7 +74,9 @@ def choose(findings: Sequence[Finding]) -> tuple[Finding, Reason]:
     if misbehaving:
         first = min(misbehaving, key=lambda finding: (tier(finding.best.key), finding.trial))
         return first, first.best
-    wrong = [finding for finding in findings if any(reason.key in _FALLBACKS for reason in finding.reasons)]
+    wrong = [finding for finding in findings
+             if _explains(finding, "unexplained") and not _explains(finding, "nan-or-inf")]
+    wrong = wrong or [finding for finding in findings if _explains(finding, "wrong-answer")]
     for asked in (len(wrong), (len(wrong) + 1) // 2):
         for group in TIERS[_VALUES:]:
             keys = dict.fromkeys(r.key for finding in wrong for r in finding.reasons if r.key in group)
@@ -96,4 +98,8 @@ def _merit(key: str, findings: Sequence[Finding]) -> tuple[int, float]:
 
 
 def _shown_by(findings: Sequence[Finding], key: str) -> tuple[Finding, Reason]:
-    return next((finding, reason) for finding in findings for reason in finding.reasons if reason.key == key)
+    """Where the key stands best among the reasons."""
+    places = [(place, finding.trial, finding) for finding in findings
+              for place, reason in enumerate(finding.reasons) if reason.key == key]
+    place, _, finding = min(places, key=lambda entry: entry[:2])
+    return finding, finding.reasons[place]

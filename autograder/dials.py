@@ -357,6 +357,11 @@ DIVISORS: dict[str, Dial] = {
         lambda w: f"the sum was divided by 1, because N/P = {_number(w.weight_sum / w.world_size)} "
         "is below it",
         "clamped-count", lambda w: w.weight_sum < w.world_size, only=(("sum", "mean"),)),
+    "clamped-ranks": Dial(
+        lambda w, s: float(sum(max(n, 1) for n in w.rank_counts)),
+        lambda w: f"the sum was divided by {sum(max(n, 1) for n in w.rank_counts)}: each rank without items "
+        f"counted as 1 (N = {w.item_count})",
+        "clamped-count", lambda w: 0 in w.rank_counts),
     **{f"clamped-{where}": Dial(
         _clamped(where), lambda w, where=where: f"the sum was divided by the weights {_WITHIN[where]}, "
         "but by 1 where they are less",
@@ -598,6 +603,8 @@ def _explanation(setting: Setting, weights: Tensor, window: UpdateWindow) -> Exp
     key = diagnosis_key(setting, window)
     own_count = setting.divisor == "rank" and key in ("mean-of-rank-means", "sum-of-rank-means")
     aliases = ("local-window-count",) if own_count and max(window.microbatch_counts) > 1 else ()
+    if key == "mean-of-rank-means" and 0 not in window.rank_counts:
+        aliases += ("active-ranks",)  # where no rank is empty all are active
     sentence = _sentence(setting, weights, window)
     return Explanation(key, setting, float(weights.sum()), sentence, weights, aliases)
 

@@ -61,7 +61,7 @@ def _global_item_mean(draw: Draw, hidden: bool) -> list[Trial]:
             means[torch.tensor(counts) == 0] = nan
             trials.append(trial(f"{size} ranks, empty ones with NaN means", counts, means))
         counts = draw.uneven_counts(4, largest=500)
-        poisoned = _rank_means(draw, [3, 1, 2], 2)
+        poisoned = draw.normal(3, 2, mean=4.0)
         poisoned[1, 0] = nan
         return [*trials, trial("hundreds of items per rank", counts, _rank_means(draw, counts, 2)),
                 trial("float32 means", [1, 8, 3], _rank_means(draw, [1, 8, 3], 4).float()),
@@ -71,7 +71,7 @@ def _global_item_mean(draw: Draw, hidden: bool) -> list[Trial]:
                 error("a negative count beside larger ones", [5, -1, 3], "no rank can hold fewer than 0 items")]
     with_nan = _rank_means(draw, [4, 0, 1], 2)
     with_nan[1] = nan
-    kept_nan = _rank_means(draw, [2, 3], 2)
+    kept_nan = draw.normal(2, 2, mean=4.0)
     kept_nan[1, 1] = nan
     return [
         trial("the worked example", [2, 6], torch.tensor([[1.0], [3.0]], dtype=torch.float64)),
@@ -168,7 +168,7 @@ def _is_synchronized(draw: Draw, hidden: bool) -> list[Trial]:
 
     nan, inf = float("nan"), float("inf")
     everywhere = torch.tensor([1.0, nan, 2.0], dtype=torch.float64)
-    somewhere = torch.tensor([1.0, 3.0, 2.0], dtype=torch.float64)
+    somewhere = torch.tensor([1.0, 0.0, 2.0], dtype=torch.float64)
     tiny = "The tensors differ in one element by little. Equal means equal: a tolerance hides a drift that grows."
     if hidden:
         order = equal(2, 4)
@@ -197,7 +197,7 @@ def _is_synchronized(draw: Draw, hidden: bool) -> list[Trial]:
         trial("NaN on all ranks", [everywhere.clone() for _ in range(2)], True,
               why="NaN stands on every rank: by the contract that counts as equal."),
         trial("NaN on one rank only", [everywhere, somewhere, somewhere.clone()], False,
-              why="Rank 0 holds NaN where the others hold 3.0."),
+              why="Rank 0 holds NaN where the others hold 0.0."),
         trial("only the middle rank differs", one_off(3, 1, 0, 0.5), False, why="Rank 1 differs from the others."),
         trial("equal on four ranks", equal(4, 2, 3), True, why="All elements are equal."),
         trial("only the last of eight ranks differs", one_off(8, 7, 4, 0.25), False, why="Rank 7 differs."),
@@ -235,6 +235,8 @@ def _is_equivalent(draw: Draw, hidden: bool) -> list[Trial]:
                   "Another shape is another update.", "wrong-answer"),
             trial("Inf in both", torch.tensor([1.0, inf]), torch.tensor([1.0, inf]), False,
                   "An update with Inf in it is no update.", "wrong-answer"),
+            trial("Inf in the reference alone", torch.tensor([1.0, inf]), torch.tensor([1.0, 2.0]), False,
+                  "A reference with Inf in it is no reference.", "wrong-answer"),
             trial("NaN in the reference", torch.tensor([1.0, nan]), torch.tensor([1.0, 2.0]), False,
                   "NaN anywhere makes the answer False.", "wrong-answer"),
             trial("an own rtol, just within", reference, reference + 0.9e-2 * norm * last, True,

@@ -13,6 +13,7 @@ from autograder.diagnosis import Reason
 from autograder.exercises.record import Holds, Raises, Trial
 from autograder.ranks import report, wire
 from autograder.ranks.report import RankOutcome, ranks_words
+from autograder.window import UpdateWindow
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 2e-5}
 
@@ -64,7 +65,8 @@ def _rule_on_raised(trial: Trial, raised: Sequence[RankOutcome], outcomes: Seque
     ranks = ranks_words([o.rank for o in raised if o.error["type"] == first.error["type"]])
     who = report.sentence(f"{ranks} raised " if trial.world_size > 1 else "it raised ") + report.describe_error(first)
     if "ValueError" in first.error["bases"] and first.error["frames"] and not first.error["in_torch"]:
-        return [Reason("unneeded-error", _two_lines(who, "There is an answer for these arguments."))]
+        answer = "There is an answer for these arguments." if trial.arguments[0] else "There is an answer."
+        return [Reason("unneeded-error", _two_lines(who, answer))]
     waiting = [o for o in outcomes if not o.finished]
     return [Reason("raised", _two_lines(who, report.sentence(report.describe_waiting(outcomes)) if waiting else ""))]
 
@@ -239,9 +241,8 @@ def _rule_on_wrong_values(trial: Trial, values: Sequence[object], wrong: Sequenc
     who = f"{report.sentence(ranks_words(wrong))} returned" if trial.world_size > 1 else "The function returned"
     reasons.append(Reason("unexplained" if trial.update is not None else "wrong-answer",
                           f"{who} {shown(value)}; right is {shown(expected)}."))
-    if not reasons[:-1] or reasons[0].key != "unexplained":
-        reasons = [r for n, r in enumerate(reasons) if r.key not in {q.key for q in reasons[:n]}]
-    return sorted(reasons, key=lambda reason: diagnosis.tier(reason.key))
+    first = [reason for n, reason in enumerate(reasons) if reason.key not in {other.key for other in reasons[:n]}]
+    return sorted(first, key=lambda reason: diagnosis.tier(reason.key))
 
 
 def _explained(trial: Trial, value: object) -> list[Reason]:
@@ -249,8 +250,14 @@ def _explained(trial: Trial, value: object) -> list[Reason]:
     rtol = 10 * TOLERANCE[value.dtype] if isinstance(value, torch.Tensor) else 1e-5
     update = trial.update.of(value)
     found = dials.explain_update(update, trial.update.item_gradients, trial.update.window, rtol)
-    return [Reason(entry.key, entry.sentence, tuple(entry.weights.tolist()), trial.update.window)
-            for entry in found if entry.key not in (None, "unexplained")]
+    return reasons_of(found, trial.update.window)
+
+
+def reasons_of(explanations: Sequence[dials.Explanation], window: UpdateWindow) -> list[Reason]:
+    """Explanations as reasons; the other names of each come last, for checks in which only they fit everywhere."""
+    named = [entry for entry in explanations if entry.key not in (None, "unexplained")]
+    pairs = [(entry.key, entry) for entry in named] + [(alias, entry) for entry in named for alias in entry.aliases]
+    return [Reason(key, entry.sentence, tuple(entry.weights.tolist()), window) for key, entry in pairs]
 
 
 def _scaled(value: object, expected: object) -> list[Reason]:

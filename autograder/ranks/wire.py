@@ -121,7 +121,7 @@ def _write(value: object, parts: list[bytes]) -> None:
         name = str(value.dtype).removeprefix("torch.")
         if name not in _DTYPES:
             raise TypeError(f"a tensor of dtype {value.dtype} cannot be sent")
-        flat = value.detach().to("cpu").contiguous().reshape(-1)
+        flat = value.detach().to("cpu").clone(memory_format=torch.contiguous_format).reshape(-1)
         parts.append(b"x")
         _write(name, parts)
         _write(list(value.shape), parts)
