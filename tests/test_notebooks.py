@@ -24,6 +24,7 @@ SHOWN = {
         "l0-all-reduce": [r"rank 2: before 2\.0, after 6\.0"],
         "l0-rank-missing": [r"Ranks 1 and 2 .*all_reduce", r"rank 0 returned"],
         "l0-check-wrong-run": [r"diagnosis mean-of-rank-means", r"1/4", r"1/12", r"1/8"],
+        "l0-weight-bars": [r"<svg", r"Two items of rank 0 count as much as six of rank 1"],
         "l0-check-stub-run": [r"diagnosis: not-implemented"],
         "l0-check-right-run": [r"passed=True"],
     },
