@@ -4,6 +4,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+
+settings.register_profile("project", deadline=None)  # machines are busy at times: no test asserts a duration
+settings.load_profile("project")
 
 
 def browser_reason() -> str | None:

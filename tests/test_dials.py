@@ -163,9 +163,17 @@ def test_with_one_rank_the_microbatches_have_the_name():
 
 def test_a_ranks_own_window_count_has_a_second_name_when_there_are_microbatches():
     weights = predict_weights(Setting("rank", ranks="mean"), TELLING)
-    assert explain_weights(weights, TELLING)[0].aliases == ("local-window-count",)
+    assert "local-window-count" in explain_weights(weights, TELLING)[0].aliases
     one = UpdateWindow.from_counts([2, 6])
-    assert explain_weights(predict_weights(Setting("rank", ranks="mean"), one), one)[0].aliases == ()
+    told = explain_weights(predict_weights(Setting("rank", ranks="mean"), one), one)[0]
+    assert "local-window-count" not in told.aliases
+
+
+@pytest.mark.parametrize(("counts", "active"), [([2, 6], True), ([2, 0, 6], False)])
+def test_where_no_rank_is_empty_the_mean_of_rank_means_is_that_of_the_active_ranks_too(counts, active):
+    window = UpdateWindow.from_counts(counts)
+    told = explain_weights(predict_weights(Setting("rank", ranks="mean"), window), window)[0]
+    assert told.key == "mean-of-rank-means" and ("active-ranks" in told.aliases) == active
 
 
 def test_right_weights_have_no_key_and_nothing_else_is_said():
