@@ -11,14 +11,14 @@ import os
 import time
 from collections.abc import Callable
 
-from autograder.exercises import find
+from autograder.exercises import ASSIGNMENTS, find
 from autograder.ranks import wire
 from autograder.ranks.launch import Launch, Task, chosen_backend, pickled_function, unexplained_death
 from autograder.ranks.processes import Family, StartError, start_server
 from autograder.ranks.report import RankOutcome
 from autograder.verdict import Verdict
 
-PRELOAD = ("autograder.judge", "autograder.exercises.item_mean")
+PRELOAD = ("autograder.judge", *(f"autograder.exercises.{name}" for name in ASSIGNMENTS))
 COURSE_SEED = "AUTOGRADER_COURSE_SEED"
 _ENDS_A_CHECK = ("died", "waiting", "running", "silent")
 

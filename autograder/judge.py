@@ -107,4 +107,4 @@ def _items(reason: Reason) -> tuple[ItemWeight, ...]:
 def _praise(exercise: Exercise, trials: Sequence[Trial]) -> str:
     sizes = sorted({trial.world_size for trial in trials})
     on = f" on {counts_words(sizes)} ranks" if exercise.ranks else ""
-    return f"Right in all {len(trials)} trials{on}."
+    return f"Right in {'the one trial' if len(trials) == 1 else f'all {len(trials)} trials'}{on}."

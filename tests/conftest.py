@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-
 settings.register_profile("project", deadline=None)  # machines are busy at times: no test asserts a duration
 settings.load_profile("project")
 

@@ -1,0 +1,69 @@
+"""The rooms of the house: a file imports only from rooms below its own, and what runs beside learners knows no answer."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "autograder"
+# from the ground up; rooms of one line do not know one another
+ROOMS = [
+    ["window"], ["probe_model"], ["reference"], ["weights"], ["dials"], ["diagnosis"], ["verdict"],
+    ["ranks"], ["stages"], ["exercises"], ["judge"], ["grading"], ["notebook"],
+    ["probe"], ["survey"], ["labs"], ["classroom"], ["__main__"]]
+FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+# what runs beside a learner's function holds no expectation; the ranks know nothing of items at all
+IGNORANT = {"ranks": set(), "stages": {"ranks"}}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """The rooms of this package that a file names in an import, at the top or inside functions."""
+    found = set()
+    package = ("autograder", *path.relative_to(PACKAGE).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join((*package[:len(package) - node.level + 1], *([node.module] if node.module else []))) \
+                if node.level else node.module
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "autograder" and len(parts) > 1 and parts[1] in FLOOR:
+                found.add(parts[1])
+    return found
+
+
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_imports_point_one_way(path):
+    room = room_of(path)
+    assert room in FLOOR, f"{room} is not in the plan of the house"
+    others = rooms_imported(path) - {room}
+    assert all(FLOOR[other] < FLOOR[room] for other in others), f"{room} imports {sorted(others)}"
+    if room in IGNORANT:
+        assert others <= IGNORANT[room], f"{room} must know only {IGNORANT[room]}"
+
+
+def test_the_base_package_needs_torch_numpy_and_cloudpickle_only():
+    """Importing every room that a practitioner uses pulls in no Jupyter, no nbgrader, no matplotlib."""
+    code = ("import sys, autograder, autograder.grading, autograder.notebook, autograder.judge, autograder.probe\n"
+            "heavy = {'IPython', 'nbgrader', 'matplotlib', 'ipywidgets', 'notebook', 'jupyterlab', 'pytest'}\n"
+            "print(sorted(heavy & set(sys.modules)))")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size], ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_every_file_says_what_it_is_for(path):
+    assert ast.get_docstring(ast.parse(path.read_text())), f"{path.name} has no docstring"
