@@ -59,11 +59,12 @@ def main(descriptor: int, uid: int) -> None:
     _limit(order["limits"])
     gc.collect()
     gc.freeze()
-    mine = _fork_server([channel])
-    learners = _fork_server([channel, mine])
+    mine, server_pid = _fork_server([channel])
+    learners, _ = _fork_server([channel, mine])
     processes._servers[:] = [_Adopted(mine)]
     threading.Thread(target=_end_with, args=(channel,), daemon=True).start()
-    warden = Warden(learners, order["limits"]["output"])
+    warden = Warden(learners, server_pid, order["limits"])
+    signal.signal(signal.SIGUSR1, warden.stop)
     learners.close()
     wire.send(channel, wire.encode({"did": "start"}))
     while True:
@@ -100,11 +101,12 @@ def _limit(limits: dict) -> None:
         resource.setrlimit(kind, (value, value))
 
 
-def _fork_server(not_for_it: list[socket.socket]) -> socket.socket:
-    """A fork server with all that is loaded here; the socket to ask it."""
+def _fork_server(not_for_it: list[socket.socket]) -> tuple[socket.socket, int]:
+    """A fork server with all that is loaded here: the socket to ask it, and its number."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     parent = os.getpid()
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         try:
             for each in (*not_for_it, ours):
                 each.close()
@@ -115,7 +117,7 @@ def _fork_server(not_for_it: list[socket.socket]) -> socket.socket:
         finally:
             os._exit(0)
     its.close()
-    return ours
+    return ours, pid
 
 
 def _prctl(option: int, value: int) -> None:
@@ -146,22 +148,45 @@ class _Adopted:
 class Warden:
     """Answers the grader's orders: "cell", "value" and "check". What it passes on is the learner's word, as data."""
 
-    def __init__(self, learners_server: socket.socket, output: int) -> None:
-        self.shell = _ShellProcess(learners_server, output)
+    def __init__(self, learners_server: socket.socket, server_pid: int, limits: dict) -> None:
+        self.server_pid = server_pid
+        self.limits = limits
+        self.shell = _ShellProcess(learners_server, limits["output"])
         self.ended: str | None = None
+        self.busy = False
+
+    def stop(self, *_: object) -> None:
+        """The grader says that what runs now uses more memory, or more processes, than is allowed."""
+        if self.busy:
+            self.busy = False
+            raise _OverLimit
 
     def answer(self, order: dict) -> dict:
         """One answer per order; {"did": "ended", "why"} when the learner's process is gone."""
         try:
             if self.ended is None:
+                self.busy = True
                 return getattr(self, order.pop("do"))(**order)
+        except _OverLimit:
+            return {"did": "over limit", "why": _OVER}
         except _Gone as gone:
             self.ended = str(gone)
         except StartError as error:
-            return {"did": "failed", "why": str(error)[-2000:]}
+            return self._why_not_started(str(error)[-2000:])
         except Exception:
             return {"did": "nonsense", "why": traceback.format_exc()[-2000:]}
+        finally:
+            self.busy = False
         return {"did": "ended", "why": self.ended}
+
+    def _why_not_started(self, error: str) -> dict:
+        """Processes could not be started: because of what the learner's code left behind or did, or our failure."""
+        if _threads_here() > self.limits["processes"] // 2:
+            return {"did": "over limit", "why": _OVER}
+        if os.waitpid(self.server_pid, os.WNOHANG) != (0, 0):
+            self.ended = "it ended the process from which ranks are started"
+            return {"did": "ended", "why": self.ended}
+        return {"did": "failed", "why": error}
 
     def cell(self, source: str, number: int, seconds: float) -> dict:
         """Run one cell. stopped: whether time ran out; ended: how the process ended with it, or None."""
@@ -173,8 +198,10 @@ class Warden:
             outputs = _list(answer.get("outputs"))
         except _Gone as gone:
             self.ended = str(gone)
+        except _OverLimit:
+            self.ended = str(self.shell.end(_OVER))
         return {"did": "cell", "outputs": [*outputs, *self._printed()], "ended": self.ended,
-                "stopped": self.shell.interrupted}
+                "stopped": self.shell.interrupted, "over": self.ended == _OVER}
 
     def _printed(self) -> list[dict]:
         text = self.shell.printed.text()
@@ -207,6 +234,23 @@ class Warden:
         return {"did": "check", "outcomes": found}
 
 
+_OVER = "its processes together used more memory, or more processes, than is allowed"
+
+
+class _OverLimit(BaseException):
+    """Raised out of whatever the warden does for the learner."""
+
+
+def _threads_here() -> int:
+    count = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            count += len(os.listdir(f"/proc/{pid}/task"))
+        except OSError:
+            pass
+    return count
+
+
 class _Gone(Exception):
     """The learner's process is gone; the message says how."""
 
@@ -231,7 +275,7 @@ class _ShellProcess:
         try:
             wire.send(self.channel, wire.encode(order))
         except OSError:
-            raise self._end(self._how_it_ended()) from None
+            raise self.end(self._how_it_ended()) from None
         deadline = time.monotonic() + seconds
         while True:
             for key, _ in self.selector.select(max(deadline - time.monotonic(), 0.0)):
@@ -244,14 +288,14 @@ class _ShellProcess:
                     self._drain()
                     answer = _decoded(frames[0])
                     if answer is None:
-                        raise self._end("it sent what is no answer")
+                        raise self.end("it sent what is no answer")
                     return answer
                 if self.reader.closed:
                     self._drain()
-                    raise self._end(self._how_it_ended())
+                    raise self.end(self._how_it_ended())
             if time.monotonic() >= deadline:
                 if self.interrupted or not interrupt:
-                    raise self._end(f"it did not end within {seconds:.0f} seconds")
+                    raise self.end(f"it did not end within {seconds:.0f} seconds")
                 self.interrupted = True
                 deadline = time.monotonic() + _GRACE_SECONDS
                 os.kill(self.pid, signal.SIGINT)
@@ -272,7 +316,7 @@ class _ShellProcess:
             return f"it was killed by signal {-status}"
         return f"it ended with exit code {status}"
 
-    def _end(self, why: str) -> _Gone:
+    def end(self, why: str) -> _Gone:
         self.selector.close()
         self.family.end(wait=False)
         return _Gone(why)
@@ -348,6 +392,15 @@ class _Notebook:
         self.outputs = _Outputs(output)
         self.ipython = _shell_class()(self.outputs)
         sys.modules["__main__"] = self.ipython.user_module
+
+    def _why_not_started(self, error: str) -> dict:
+        """Processes could not be started: because of what the learner's code left behind or did, or our failure."""
+        if _threads_here() > self.limits["processes"] // 2:
+            return {"did": "over limit", "why": _OVER}
+        if os.waitpid(self.server_pid, os.WNOHANG) != (0, 0):
+            self.ended = "it ended the process from which ranks are started"
+            return {"did": "ended", "why": self.ended}
+        return {"did": "failed", "why": error}
 
     def cell(self, source: str, number: int) -> dict:
         self.outputs.clear()

@@ -146,6 +146,14 @@ class Sandbox:
             return "memory"
         return None
 
+    def warn(self) -> None:
+        """Have the first process end what it is running for the learner."""
+        if self._pidfd is not None:
+            try:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGUSR1)
+            except ProcessLookupError:
+                pass
+
     def end(self) -> None:
         """Kill everything inside and wait until it is gone; may be called twice."""
         self.channel.close()

@@ -17,6 +17,7 @@ import struct
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import get_args, get_type_hints
 
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbformat import NotebookNode
@@ -43,6 +44,7 @@ MAX_ANSWER = 32 * 2**20
 MAX_PICTURE = 2**21
 MAX_NOTEBOOK = 8 * 2**20  # bytes of learners' outputs kept in one notebook
 JUDGE_SECONDS = 120.0
+WARNING_SECONDS = 3.0
 _LOOK = 0.25
 _ENDS = ("returned", "raised", "died", "waiting", "running", "silent")
 _USED_UP = ("MemoryError", "can't allocate memory", "not enough memory", "Cannot allocate memory", "std::bad_alloc",
@@ -260,6 +262,7 @@ class Session:
     def ask(self, order: dict, seconds: float) -> dict:
         channel = self.sandbox.channel
         deadline = time.monotonic() + seconds
+        self._warned: float | None = None
         try:
             channel.settimeout(max(seconds, 1.0))
             wire.send(channel, wire.encode(order))
@@ -275,9 +278,15 @@ class Session:
         return answer
 
     def _look(self) -> None:
-        if (exceeded := self.sandbox.over_limit()) is not None:
-            raise Ended(exceeded, "its processes together held more memory than is allowed" if exceeded == "memory"
-                        else "it started more processes than are allowed")
+        """Have the warden end what exceeds a limit; if that does not help soon, end everything."""
+        exceeded = self.sandbox.over_limit()
+        if exceeded is None:
+            return
+        if self._warned is None:
+            self._warned = time.monotonic()
+            self.sandbox.warn()
+        elif time.monotonic() - self._warned > WARNING_SECONDS:
+            raise Ended(exceeded, f"its processes used more {exceeded} than is allowed")
 
     def end(self) -> None:
         self.sandbox.end()
@@ -341,13 +350,15 @@ def _checked_outcome(rank: int, data: object, arguments: int, stage: str) -> Ran
                         ("error", (dict, type(None))), ("result", (bytes, type(None)))):
         _require(type(data[name]) in kinds, f"{name} is a {type(data[name]).__name__}")
     _require(len(data["output"]) <= 2**16 and len(data["calls"]) <= 10_000 and len(data["frames"]) <= 200, "too much")
-    _require((data["end"] == "returned") == (data["result"] is not None)
-             and (data["end"] == "raised") == (data["error"] is not None), "an end without what belongs to it")
+    _require(data["result"] is not None or data["end"] != "returned", "a return without a result")
+    _require((data["end"] == "raised") == (data["error"] is not None), "an end without what belongs to it")
     _require(all(map(_is_frame, data["frames"])), "a frame that is none")
     if data["error"] is not None:
         _check_error(data["error"])
     if data["result"] is not None:
-        _check_result(data["result"], arguments, stage)
+        result = wire.decode(data["result"])  # WireError is a ValueError
+        if data["end"] == "returned":
+            _check_result(result, arguments, stage)
     calls = [_checked_call(call) for call in data["calls"]]
     return RankOutcome(**{**data, "calls": calls})
 
@@ -362,7 +373,7 @@ def _is_frame(frame: object) -> bool:
 
 
 def _check_error(error: dict) -> None:
-    _require(set(error) == {"type", "bases", "message", "frames", "in_torch"}, "an error with other fields")
+    _require({"type", "bases", "message", "frames", "in_torch"} <= set(error), "an error with other fields")
     _require(type(error["type"]) is str and type(error["message"]) is str and type(error["in_torch"]) is bool
              and len(error["type"]) <= 500 and len(error["message"]) <= 8000, "an error that is none")
     _require(type(error["bases"]) is list and len(error["bases"]) <= 100
@@ -371,8 +382,7 @@ def _check_error(error: dict) -> None:
              "frames that are none")
 
 
-def _check_result(result: bytes, arguments: int, stage: str) -> None:
-    value = wire.decode(result)  # WireError is a ValueError
+def _check_result(value: object, arguments: int, stage: str) -> None:
     _require(type(value) is dict, "a result that is none")
     if stage == "autograder.stages.call:call":
         _require(set(value) == {"value", "arguments", "gradients", "requires_grad"}, "a result with other fields")
@@ -382,13 +392,13 @@ def _check_result(result: bytes, arguments: int, stage: str) -> None:
 
 
 def _checked_call(call: object) -> Call:
-    _require(type(call) is dict, "a call that is none")
-    made = Call.from_dict(call) if set(call) == set(Call.__dataclass_fields__) else None
-    _require(made is not None and type(made.name) is str and type(made.dtype) is str and type(made.group) is str
-             and type(made.elements) is int and type(made.sequence) is int and type(made.done) is bool
-             and type(made.op) in (str, type(None)) and type(made.peer) in (int, type(None))
-             and 0 <= made.elements < 2**63 and 0 <= made.sequence < 100_000, "a call that is none")
-    return made
+    _require(type(call) is dict and set(call) == set(_CALL_FIELDS), "a call with other fields")
+    _require(all(type(call[name]) in kinds for name, kinds in _CALL_FIELDS.items()), "a call that is none")
+    _require(0 <= call["elements"] < 2**63 and 0 <= call["sequence"] < 100_000, "a call with numbers that none has")
+    return Call.from_dict(call)
+
+
+_CALL_FIELDS = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(Call).items()}
 
 
 # ---- the preprocessor --------------------------------------------------------------------------------------
@@ -548,7 +558,8 @@ class _Run:
             self.stopped = f"Cell {index + 1} was stopped after {seconds:.0f} seconds."
             outputs.append(_error("Timeout", self.stopped))
         if answer.get("ended") is not None:
-            self._note_end(Ended("time" if stopped else "died", plain_text(answer["ended"], 300)))
+            kind = "time" if stopped else "memory" if answer.get("over") is True else "died"
+            self._note_end(Ended(kind, plain_text(answer["ended"], 300)))
             outputs.append(_error("Ended", str(self.ended)))
         return outputs
 
@@ -598,7 +609,7 @@ class _Run:
                     return _mark(LIMIT, task.exercise, "timed-out", f"{self.stopped}\n{why}")
                 key = "raised" if answer.get("callable") is True else "not-implemented"
                 return _mark(ERROR, task.exercise, key, why)
-            if answer["did"] == "too much":
+            if answer["did"] in ("too much", "over limit"):
                 return _mark(LIMIT, task.exercise, "rank-crashed", plain_text(answer.get("why"), 300))
             if answer["did"] == "nonsense":
                 return self._nonsense(task, plain_text(answer.get("why"), 2000))

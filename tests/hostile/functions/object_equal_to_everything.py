@@ -5,16 +5,15 @@ Returns an object that equals whatever it is compared with and pretends to be a 
 import torch
 
 
-class Everything:
-    __class__ = torch.Tensor
-    dtype, ndim = torch.float64, 1
-
-    def __eq__(self, other):
-        return True
-
-    def __getattr__(self, name):
-        return lambda *args, **kwargs: self
-
-
 def synchronized_item_mean(local_gradients):
+    class Everything:
+        __class__ = property(lambda self: torch.Tensor)
+        dtype, ndim, layout = torch.float64, 1, torch.strided
+
+        def __eq__(self, other):
+            return True
+
+        def __getattr__(self, name):
+            return lambda *args, **kwargs: self
+
     return Everything()

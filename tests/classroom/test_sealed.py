@@ -1,0 +1,315 @@
+"""Sealed grading in parts, and a small class through a real `nbgrader autograde`. The bank is in test_hostile.py."""
+
+import math
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbgrader.utils import determine_grade
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sealed_course  # noqa: E402
+from sealed_course import NAME, POINTS, RIGHT, autograded, nbgrader, nothing_left_behind, results, submit  # noqa: E402
+
+from autograder.classroom import sandbox, sealed  # noqa: E402
+from autograder.classroom.sealed import Check, Choice, Mark, checked_outcomes, mark_choice, read_grade_cell  # noqa: E402
+from autograder.judge import Hearing  # noqa: E402
+from autograder.ranks import wire  # noqa: E402
+from autograder.ranks.ledger import Call  # noqa: E402
+from autograder.ranks.report import RankOutcome  # noqa: E402
+from autograder.verdict import Verdict  # noqa: E402
+
+try:
+    sandbox.require()
+    no_sandbox = ""
+except sandbox.NoSandbox as error:
+    no_sandbox = str(error)
+needs_sandbox = pytest.mark.skipif(bool(no_sandbox), reason=no_sandbox)
+
+
+# ---- grade cells as data -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("source", "task"), [
+    ("check(f)", Check("f", "f", "visible")),
+    ("check(f)\n### BEGIN HIDDEN TESTS\ncheck(f, trials=\"all\")\n### END HIDDEN TESTS", Check("f", "f", "all")),
+    ("check(model, \"f\")\ncheck(model, exercise=\"f\", trials=\"all\")", Check("f", "model", "all")),
+    ("check_choice('q', q)\ncheck_choice('q', q, key='B', reasons={'A': 'no', 'B': 'yes'})",
+     Choice("q", "q", "B", {"A": "no", "B": "yes"})),
+])
+def test_grade_cell_is_read_without_running_it(source, task):
+    assert read_grade_cell(source) == task
+
+
+@pytest.mark.parametrize("source", [
+    "", "1.0", "assert f(1) == 2", "check(f)\nimport os", "check(lambda: 1)", "check(f())", "check(f)\ncheck(g)",
+    "check(f, trials='some')", "check_choice('q', q)", "check_choice('q', q, key=K)", "check(f) if x else 1", "check(",
+    "check(f)\ncheck_choice('q', q, key='A')", "check(f, **{'trials': 'all'})", "x.check(f)", "check(*f)"])
+def test_any_other_grade_cell_is_refused(source):
+    with pytest.raises(ValueError):
+        read_grade_cell(source)
+
+
+# ---- marks -------------------------------------------------------------------------------------------------
+
+def grade_cell(points, outputs):
+    cell = new_code_cell("check(f)", metadata={"nbgrader": {"grade": True, "solution": False, "points": points,
+                                                            "grade_id": "f", "locked": True, "schema_version": 3}})
+    cell.outputs = outputs
+    return cell
+
+
+@settings(deadline=None)
+@given(credit=st.floats(0, 1), points=st.floats(0, 1e6), outcome=st.sampled_from(["right", "wrong", "error", "limit"]))
+def test_nbgrader_reads_exactly_credit_times_points(credit, points, outcome):
+    mark = Mark(outcome, Verdict("f", credit == 1, credit, None, "said"))
+    score, most = determine_grade(grade_cell(points, mark.outputs(points)))
+    assert math.isfinite(score) and 0 <= score <= most and score == min(points * credit, points)
+
+
+def test_what_is_ours_never_reads_as_full_marks():
+    mark = sealed._mark(sealed.INFRASTRUCTURE, "f", None, "no")
+    assert determine_grade(grade_cell(5, mark.outputs(5)))[0] == 0 and not mark.judged
+
+
+@pytest.mark.parametrize(("letter", "kind", "outcome"), [
+    ("B", "str", "right"), (" b ", "str", "right"), ("A", "str", "wrong"), ("", "str", "error"),
+    (None, "NoneType", "error"), (None, "int", "error"), ("AB", "str", "error"), ("Z", "str", "error"),
+    ("<b>", "str", "error")])
+def test_letter_is_judged_outside(letter, kind, outcome):
+    mark = mark_choice(Choice("q", "q", "B", {"A": "no", "B": "yes", "C": "no"}), letter, kind)
+    assert mark.outcome == outcome and mark.verdict.passed == (outcome == "right")
+    assert "B is right" not in mark.verdict.message or outcome == "right"
+
+
+# ---- what comes from inside --------------------------------------------------------------------------------
+
+PLAN = Hearing("synchronized_item_mean", "visible", 1).plan()
+
+
+def honest():
+    """What ranks that return their first argument would send."""
+    found = []
+    for arguments in PLAN["trials"]:
+        ranks = []
+        for rank, encoded in enumerate(arguments):
+            own = wire.decode(encoded)
+            result = {"value": own[0], "arguments": own, "gradients": [None] * len(own),
+                      "requires_grad": [False] * len(own)}
+            ranks.append(RankOutcome(rank, "returned", wire.encode(result), calls=[Call("barrier", 0, "")]).to_dict())
+        found.append(ranks)
+    return found
+
+
+def test_honest_outcomes_pass_the_check():
+    assert [len(ranks) for ranks in checked_outcomes(honest(), PLAN)] == [len(trial) for trial in PLAN["trials"]]
+
+
+plain = st.recursive(st.none() | st.booleans() | st.integers(-2**70, 2**70) | st.floats() | st.text(max_size=5)
+                     | st.binary(max_size=20),
+                     lambda inner: st.lists(inner, max_size=3)
+                     | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+                     max_leaves=6)
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_no_answer_from_inside_breaks_the_grader(data):
+    """Any field replaced by anything: it is refused as such, or the judge rules on it; nothing else is raised."""
+    answer = honest()
+    ranks = answer[data.draw(st.integers(0, len(answer) - 1))]
+    outcome = ranks[data.draw(st.integers(0, len(ranks) - 1))]
+    outcome[data.draw(st.sampled_from([*outcome, "other"]))] = data.draw(plain)
+    answer = wire.decode(wire.encode(answer))
+    try:
+        outcomes = checked_outcomes(answer, PLAN)
+    except ValueError:
+        return
+    assert all(type(one.rank) is int and all(type(call) is Call for call in one.calls) for r in outcomes for one in r)
+    hearing = Hearing("synchronized_item_mean", "visible", 1)
+    assert not hearing.rule([[one.to_dict() for one in ranks] for ranks in outcomes], "gloo", 0.0).passed
+
+
+@pytest.mark.parametrize("answer", [None, 3, [], [[]], "x", {"rank": 0}, [[{}]], [honest()[0][:0]], honest() * 50])
+def test_outcomes_of_another_shape_are_refused(answer):
+    with pytest.raises(ValueError):
+        checked_outcomes(answer, PLAN)
+
+
+# ---- the list of denied calls ------------------------------------------------------------------------------
+
+def verdict_on(program: bytes, number: int, arguments=(0, 0, 0), architecture=0xC000003E) -> int:
+    """What a classic BPF program says about a system call: a tiny interpreter of the five instructions in use."""
+    data = struct.pack("<iIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
+    lines = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
+    at, value = 0, 0
+    while True:
+        code, yes, no, operand = lines[at]
+        at += 1
+        if code == 0x20:
+            (value,) = struct.unpack_from("<I", data, operand)
+        elif code == 0x06:
+            return operand
+        else:
+            holds = {0x15: value == operand, 0x35: value >= operand, 0x45: bool(value & operand)}[code]
+            at += yes if holds else no
+
+
+ALLOW, EPERM, ENOSYS, NO_FAMILY = 0x7FFF0000, 0x00050001, 0x00050026, 0x00050061
+
+
+def test_deny_list_denies_what_it_names_and_nothing_else():
+    rules = sandbox.deny_list("x86_64")
+    denied = set(sandbox._CALLS["x86_64"][2].values())
+    for number in range(500):
+        if number not in (16, 41, 56, 435):
+            assert verdict_on(rules, number) == (EPERM if number in denied else ALLOW), number
+    assert {101, 272, 308, 310, 319, 321, 425} <= denied
+    assert verdict_on(rules, 435) == ENOSYS and verdict_on(rules, 0x40000000 + 1) == ENOSYS
+    assert verdict_on(rules, 0, architecture=0x40000003) == 0x80000000  # 32-bit calls: killed
+
+
+@pytest.mark.parametrize(("call", "arguments", "answer"), [
+    (56, (17,), ALLOW), (56, (0x3D0F00,), ALLOW), (56, (0x10000000 | 17,), EPERM), (56, (0x00020000,), EPERM),
+    (16, (0, 0x5401), ALLOW), (16, (0, 0x5412), EPERM), (16, (0, 0x541C), EPERM),
+    (41, (1, 1, 0), ALLOW), (41, (2, 1, 6), ALLOW), (41, (10, 1, 0), ALLOW), (41, (16, 3, 0), ALLOW),
+    (41, (16, 3, 9), NO_FAMILY), (41, (17, 3, 0), NO_FAMILY), (41, (38, 5, 0), NO_FAMILY), (41, (40, 1, 0), NO_FAMILY)])
+def test_deny_list_looks_at_arguments(call, arguments, answer):
+    assert verdict_on(sandbox.deny_list("x86_64"), call, arguments) == answer
+
+
+def test_other_machines_have_a_list_too():
+    assert verdict_on(sandbox.deny_list("aarch64"), 117, architecture=0xC00000B7) == EPERM
+
+
+# ---- pages -------------------------------------------------------------------------------------------------
+
+def test_pages_keep_verdicts_and_no_markup_of_learners():
+    mark = Mark("wrong", Verdict("f", False, 0.0, "raised", "<script>"))
+    notebook = new_notebook(cells=[
+        new_markdown_cell("# Title <script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>"),
+        new_code_cell("1", outputs=[new_output("display_data", {"text/html": "<script>", "text/plain": "fine"})]),
+        grade_cell(3, mark.outputs(3))], metadata={"title": "<script>", "widgets": {"a": "</script>"}})
+    page, _ = HTMLExporter(preprocessors=[sealed.SanitizeLearners]).from_notebook_node(deepcopy(notebook))
+    for markup in ("<script>alert", "<img src=x", 'href="javascript', "<title><script", "widget-state"):
+        assert markup not in page
+    clean, _ = sealed.SanitizeLearners().preprocess(notebook, {})
+    assert "text/html" not in clean.cells[1].outputs[0].data and "text/html" in clean.cells[2].outputs[0].data
+    assert set(clean.metadata) == {"kernelspec", "language_info"}
+
+
+# ---- the sandbox -------------------------------------------------------------------------------------------
+
+def test_missing_bubblewrap_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(sandbox.NoSandbox, match="apt-get install bubblewrap"):
+        sandbox.require()
+
+
+def test_nothing_of_the_course_is_visible(root):
+    shown = sandbox.visible()
+    assert str(root) not in shown and str(root / "source") not in shown and "/" not in shown
+    assert not any(str(Path.home()) == path for path in shown)
+
+
+@needs_sandbox
+def test_a_sandbox_that_dies_at_once_is_no_fault_of_the_submission(monkeypatch):
+    monkeypatch.setattr(sandbox, "_python", lambda channel, uid: ["/bin/false"])
+    with nothing_left_behind(), pytest.raises(sealed.Infrastructure):
+        sealed.Session(sandbox.Limits())
+
+
+# ---- a class -----------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course whose assignment also has a check that cannot be judged, and one that is no call of check."""
+    root = tmp_path_factory.mktemp("sealed")
+    released = sealed_course.make(root)
+    cells = [new_code_cell(sealed_course.SETUP),
+             *sealed_course.exercise("unknown", 3.0, "def unknown(x): return x", "check(unknown)", "check(unknown)"),
+             *sealed_course.exercise("asserts", 3.0, "x = 1", "assert x == 1", "assert x"),
+             *sealed_course.exercise("synchronized_item_mean", 4.0, RIGHT["synchronized_item_mean"],
+                                     "check(synchronized_item_mean)", "check(synchronized_item_mean, trials='all')")]
+    return root, released, sealed_course.release(root, "broken", cells)
+
+
+@needs_sandbox
+@pytest.mark.timeout(400)
+def test_what_ran_before_a_crash_counts_and_the_next_submission_is_graded(course):
+    root, released, _ = course
+    submit(root, released, "a_crash", RIGHT | {"is_equivalent": "import os; os._exit(0)"})
+    submit(root, released, "b_right", RIGHT)
+    with nothing_left_behind():
+        status, said = nbgrader(root, "autograde", NAME)
+    assert status == 0, said
+    assert [results(root, "a_crash")[name].points for name in RIGHT] == [POINTS["synchronized_item_mean"], 0.0, 0.0]
+    assert [results(root, "b_right")[name].outcome for name in RIGHT] == ["right"] * 3
+    assert [results(root, "b_right")[name].points for name in RIGHT] == [POINTS[name] for name in RIGHT]
+    verdict = next(output for cell in autograded(root, "b_right").cells for output in cell.get("outputs", ())
+                   if sealed.MIME in output.get("data", {}))
+    assert verdict.data[sealed.MIME]["outcome"] == "right" and "<script" not in verdict.data["text/html"]
+
+
+@needs_sandbox
+@pytest.mark.timeout(400)
+def test_a_check_that_cannot_be_judged_waits_for_a_person(course):
+    root, _, broken = course
+    submit(root, broken, "c_waits", {"unknown": "def unknown(x): return x", "asserts": "x = 1",
+                                     "synchronized_item_mean": RIGHT["synchronized_item_mean"]}, name="broken")
+    status, said = nbgrader(root, "autograde", "broken")
+    found = results(root, "c_waits", "broken")
+    assert status == 0, said
+    for name in ("unknown", "asserts"):
+        assert found[name].outcome == "infrastructure" and found[name].points is None and found[name].manual
+    assert found["synchronized_item_mean"].points == 4.0 and not found["synchronized_item_mean"].manual
+
+
+@pytest.mark.timeout(400)
+def test_without_a_sandbox_grading_stops_and_nothing_is_lost(course, tmp_path):
+    root, released, _ = course
+    submit(root, released, "d_later", RIGHT)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    status, said = nbgrader(root, "autograde", NAME, "--student=d_later", PATH=str(programs))
+    assert status != 0 and "apt-get install bubblewrap" in said
+    assert not (root / "autograded" / "d_later" / NAME / f"{NAME}.ipynb").exists()
+    status, said = nbgrader(root, "autograde", NAME, "--student=d_later", "--SealedExecute.unsealed=True",
+                            PATH=str(programs))
+    assert status == 0 and "WITHOUT a sandbox" in said, said
+    assert results(root, "d_later")["synchronized_item_mean"].points == POINTS["synchronized_item_mean"]
+
+
+@needs_sandbox
+@pytest.mark.timeout(400)
+def test_a_killed_grader_leaves_nothing_behind(course):
+    root, released, _ = course
+    submit(root, released, "e_killed", RIGHT | {"is_equivalent": "import time\ntime.sleep(600)"})
+    with nothing_left_behind():
+        grader = subprocess.Popen([sys.executable, "-m", "nbgrader", "autograde", NAME, "--student=e_killed"], cwd=root,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for line in grader.stderr:
+            if "Autograding" in line:
+                break
+        deadline = time.monotonic() + 60
+        while not _sandboxes_below(grader.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert _sandboxes_below(grader.pid)
+        os.kill(grader.pid, signal.SIGKILL)
+        grader.wait()
+        grader.stderr.close()
+
+
+def _sandboxes_below(pid: int) -> bool:
+    """Whether a process below `pid` runs bubblewrap's first process."""
+    return any("classroom.inside" in Path(f"/proc/{one}/cmdline").read_text("utf-8", "replace")
+               for one, _ in sandbox._family(pid) if Path(f"/proc/{one}/cmdline").exists())
