@@ -21,7 +21,7 @@ from autograder.window import IGNORE_INDEX
 
 START, END, PADDING = 256, 257, 258  # behind the 256 values of a byte
 VOCABULARY = 259
-LONGEST = 800  # bytes of a docstring that are used
+LONGEST = 400  # bytes of a docstring that are used
 _MODULES = (
     "argparse ast contextlib csv datetime difflib enum fractions functools heapq inspect pathlib pickle random "
     "shutil statistics string subprocess tarfile textwrap threading traceback typing uuid zipfile"
@@ -65,6 +65,22 @@ def split(documents: Sequence[Tensor], held_out: int, seed: int = 0) -> tuple[li
     return shuffled[held_out:], shuffled[:held_out]
 
 
+def without_repeats(documents: Sequence[Tensor], context: int = 5) -> list[Tensor]:
+    """The documents, in order, in which no prediction (`context` tokens and the next) was met before.
+
+    Equal predictions have equal gradients, and then only the sum of their weights can be recovered.
+    """
+    seen: set[tuple[int, ...]] = set()
+    kept = []
+    for document in documents:
+        tape = [START] * (context - 1) + document.tolist()
+        new = [tuple(tape[i : i + context + 1]) for i in range(len(tape) - context)]
+        if len(set(new)) == len(new) and seen.isdisjoint(new):
+            seen.update(new)
+            kept.append(document)
+    return kept
+
+
 class TinyLanguageModel(nn.Module):
     """Token ids [B, T] -> logits [B, T, VOCABULARY]; position t sees the tokens t − `context` + 1 … t, none later.
 
@@ -72,7 +88,7 @@ class TinyLanguageModel(nn.Module):
     Language Model*, JMLR 2003. Padding stands at the end of a row, where no earlier position sees it.
     """
 
-    def __init__(self, context: int = 6, width: int = 24, hidden: int = 96) -> None:
+    def __init__(self, context: int = 5, width: int = 16, hidden: int = 64) -> None:
         super().__init__()
         self.context = context
         self.embedding = nn.Embedding(VOCABULARY, width)
