@@ -122,13 +122,14 @@ class UnevenRanksLab(widgets.VBox):
         self._presets = widgets.Dropdown(options=["your own", *STATES], description="start from")
         self._ranks = widgets.IntSlider(min=1, max=MAX_RANKS, description="ranks P")
         self._counts = [widgets.IntSlider(min=0, max=MAX_COUNT, description=f"items n_{r}") for r in range(MAX_RANKS)]
+        self._more_counts = widgets.HBox(self._counts[2:])
         self._loss = _buttons("loss", LOSSES)
         self._factor = _buttons("times", FACTORS)
         self._reducer = _buttons("ranks", REDUCERS)
         self._view = widgets.HTML()
         super().__init__([
             widgets.HBox([self._presets, self._ranks]),
-            widgets.HBox(self._counts[:2]), widgets.HBox(self._counts[2:]),
+            widgets.HBox(self._counts[:2]), self._more_counts,
             widgets.HBox([self._loss, self._reducer]), self._factor, self._view])
         self.state = state
         self._presets.observe(self._take_preset, "value")
@@ -165,6 +166,7 @@ class UnevenRanksLab(widgets.VBox):
     def _show(self) -> None:
         for r, slider in enumerate(self._counts):
             slider.layout.visibility = "visible" if r < self._ranks.value else "hidden"
+        self._more_counts.layout.display = "" if self._ranks.value > 2 else "none"
         if self.state.item_count == 0:
             self._view.value = NO_ITEM
             return
@@ -226,7 +228,7 @@ class _Drawing:
 
 def _buttons(name: str, options: Sequence[str]) -> widgets.ToggleButtons:
     buttons = widgets.ToggleButtons(options=options, description=name)
-    buttons.style.button_width = "6.4em"
+    buttons.style.button_width = "7.5em"
     return buttons
 
 

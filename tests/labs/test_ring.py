@@ -147,6 +147,13 @@ def test_measured_points_stand_beside_the_line_of_the_same_number_of_ranks():
     assert not list(lab._drawing._points.get_xdata())
 
 
+@pytest.mark.parametrize("name", STATES)
+def test_every_state_can_be_set_on_the_sliders(name):
+    lab = ring.cost_lab()
+    lab._presets.value = name
+    assert lab.cost == STATES[name] and lab._presets.value == name
+
+
 def test_one_rank_has_nothing_to_send():
     lab = ring.cost_lab()
     lab._ranks.value = 1
