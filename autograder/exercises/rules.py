@@ -39,9 +39,11 @@ def rule_on_behaviour(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Rea
     unfinished = [outcome for outcome in outcomes if not outcome.finished]
     if died:
         if any("preamble" in outcome.output for outcome in died):
+            known = report.describe_last_calls(outcomes)
             return [Reason("mismatched-collectives", _two_lines(
                 f"{report.sentence(ranks_words([o.rank for o in died]))} was ended by gloo: two ranks met in one "
-                "communication with different sizes.", report.differing_calls(outcomes) or ""))]
+                "communication with different sizes.", report.differing_calls(outcomes) or (
+                    f"{report.sentence(known)}." if known else "")))]
         return [Reason("rank-crashed", _two_lines(
             "; ".join(report.sentence(report.describe_death(outcome)) for outcome in died) + ".",
             _last_words(died)))]

@@ -163,6 +163,13 @@ def describe_waiting(outcomes: Sequence[RankOutcome]) -> str:
     return "; ".join(sentences) + "."
 
 
+def describe_last_calls(outcomes: Sequence[RankOutcome]) -> str:
+    """What the ranks whose calls are known called last; "" where none did. Of a rank that died nothing is known."""
+    return "; ".join(f"rank {outcome.rank} was in {call}" + (
+        f", its {ordinal(_position(outcome, call))} collective" if call.sequence else "")
+        for outcome in outcomes if outcome.calls and outcome.end != "died" for call in outcome.calls[-1:])
+
+
 def _place(outcome: RankOutcome, outcomes: Sequence[RankOutcome]) -> str:
     unmatched = [call for call in outcome.pending if not _matched(call, outcome.rank, outcomes)]
     call = next(iter(unmatched or outcome.pending), None)
