@@ -605,6 +605,8 @@ def _explanation(setting: Setting, weights: Tensor, window: UpdateWindow) -> Exp
     aliases = ("local-window-count",) if own_count and max(window.microbatch_counts) > 1 else ()
     if key == "mean-of-rank-means" and 0 not in window.rank_counts:
         aliases += ("active-ranks",)  # where no rank is empty all are active
+    if key == "never-divided" and window.world_size == 1:
+        aliases += ("divided-by-world-size",)  # by 1
     sentence = _sentence(setting, weights, window)
     return Explanation(key, setting, float(weights.sum()), sentence, weights, aliases)
 
