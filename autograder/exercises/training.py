@@ -14,7 +14,16 @@ from torch import Tensor, nn
 from autograder import dials
 from autograder.diagnosis import Reason
 from autograder.exercises.record import Raises, Trial
-from autograder.exercises.rules import TOLERANCE, agrees, identical, misfit, rule_on_behaviour, rule_on_error, shown
+from autograder.exercises.rules import (
+    TOLERANCE,
+    agrees,
+    identical,
+    misfit,
+    reasons_of,
+    rule_on_behaviour,
+    rule_on_error,
+    shown,
+)
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
 from autograder.ranks.report import RankOutcome, ranks_words, sentence
@@ -28,11 +37,26 @@ UNCHECKED = "unchecked"
 
 
 @dataclass(frozen=True)
+class OtherItems:
+    """Items that a step may take for those of its window: a mistake that no setting of the dials is.
+
+    key, words: its name, and a sentence about this trial; window, batch: the mistaken items, as in ExpectedUpdate. The
+    mistake is recognised however these items were averaged.
+    """
+
+    key: str
+    words: str
+    window: UpdateWindow
+    batch: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
 class ExpectedUpdate:
     """One right optimizer step: the items of its window, concatenated in rank, microbatch, item order.
 
     extra: a further term of the objective, models → scalar, whose gradient is added to the items' (float64).
     outside: items that do not belong to this window but might have got into its update, such as the next window's.
+    mistaken: sets of items that might have been taken for those of the window.
     """
 
     window: UpdateWindow
@@ -40,6 +64,7 @@ class ExpectedUpdate:
     extra: Callable[[nn.ModuleDict], Tensor] | None = None
     clip_to: float | None = None
     outside: tuple[Tensor, ...] | None = None
+    mistaken: tuple[OtherItems, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,7 +183,8 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
     if any(count != due for count in steps):
         rank = next(rank for rank, count in enumerate(steps) if count != due)
         key = "no-update" if not any(steps) and due == 1 else "wrong-number-of-steps"
-        return [Reason(key, f"Rank {rank} made {steps[rank]} optimizer steps{again}; {due} "
+        made = f"{steps[rank]} optimizer step{'' if steps[rank] == 1 else 's'}"
+        return [Reason(key, f"Rank {rank} made {made}{again}; {due} "
                             f"{'is' if due == 1 else 'are'} right on every rank.")]
     reasons: list[Reason] = []
     if (apart := _ranks_apart(records)) is not None:
@@ -188,13 +214,13 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
     training: Training = trial.expected
     wrong, known = None, None
     for rank, record in enumerate(records):
-        before, after = record["snapshots"][position:position + 2]
-        made = (before.double() - after.double()) / training.lr
+        before = record["snapshots"][position]
+        made = _made(training, record, position)
         if known is None or not identical(before, known[0]):
             known = before, right_update(training, update, models_at(training.models, before))
         right = known[1]
-        rounding = torch.finfo(before.dtype).eps * float(before.abs().max()) / training.lr
-        if float((made - right).abs().max()) > TOLERANCE[before.dtype] * float(right.abs().max()) + 4 * rounding:
+        rounding = 4 * torch.finfo(before.dtype).eps * float(before.abs().max()) / training.lr
+        if not _close(made, right, before.dtype, rounding):
             wrong = rank, made, before, right
             break
     if wrong is None:
@@ -208,6 +234,9 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
     if float(made.min()) > 0.05 * POISON:
         return [stale]
     named = _named(trial, update, made, before)
+    if not named and position and _close(made, right + _made(training, records[rank], position - 1), before.dtype):
+        return [Reason("stale-gradients", f"Update {position + 1} of rank {rank} holds the gradients of the update "
+                                          "before, which were still in .grad.")]
     if not named and float(made.abs().max()) > 0.05 * POISON:
         return [stale]
     error = float((made - right).norm() / right.norm())
@@ -215,6 +244,16 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
         "unexplained", f"The update of rank {rank} is {error:.2g} times its own length away from the "
                        f"reference update{where}, and no setting of the three dials gives it.\n"
                        f"It begins {shown(made)}; right is {shown(right)}.")]
+
+
+def _made(training: Training, record: dict, position: int) -> Tensor:
+    """The update [D] that a rank made in its optimizer step number `position`."""
+    before, after = record["snapshots"][position:position + 2]
+    return (before.double() - after.double()) / training.lr
+
+
+def _close(made: Tensor, right: Tensor, dtype: torch.dtype, rounding: float = 0.0) -> bool:
+    return float((made - right).abs().max()) <= TOLERANCE[dtype] * float(right.abs().max()) + rounding
 
 
 def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -> list[Reason]:
@@ -225,10 +264,13 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
     items = made - _extra(update, models)
     outside = per_item_gradients(models, training.item_losses, *update.outside) if update.outside else None
     some = _some(len(made))
-    found = [entry for entry in dials.explain_update(
-        items[some], gradients[:, some], window, rtol, None if outside is None else outside[:, some])
-        if entry.key not in (None, "unexplained")]
-    if not found:
+    found = dials.explain_update(items[some], gradients[:, some], window, rtol,
+                                 None if outside is None else outside[:, some])
+    if {entry.key for entry in found} <= {"unexplained", "pure-scale"}:
+        others = _of_other_items(training, update, models, items, rtol, found[0].key == "pure-scale")
+        if others:
+            return [*others, *reasons_of(found, window)]
+    if found[0].key in (None, "unexplained"):
         ends = torch.tensor([p.numel() for p in models.parameters()]).cumsum(0).tolist()
         blocks = {}
         for (name, p), end in zip(models.named_parameters(), ends, strict=True):
@@ -236,10 +278,27 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
             blocks[name.partition(".")[2]] = items[some], gradients[:, some]
         by_block = dials.explain_blocks(blocks, window, rtol)
         if any(dials.explain_update(*block, window, rtol)[0].key != "unexplained" for block in blocks.values()):
-            found = [entry for entry in by_block if entry.key not in (None, "unexplained")]
-    hooked = trial.arguments[0][0]["hook"]
-    return [Reason("bucket-dependent" if hooked and entry.key == "parameter-groups-differ" else entry.key,
-                   entry.sentence, tuple(entry.weights.tolist()), window) for entry in found]
+            found = by_block
+    reasons = reasons_of(found, window)
+    if trial.arguments[0][0]["hook"]:
+        reasons = [replace(r, key="bucket-dependent") if r.key == "parameter-groups-differ" else r for r in reasons]
+    return reasons
+
+
+def _of_other_items(training: Training, update: ExpectedUpdate, models: nn.ModuleDict, made: Tensor, rtol: float,
+                    only_named: bool) -> list[Reason]:
+    """The mistaken items of which `made` is an update. A uniform factor on the right items explains as much as one on
+    others: with `only_named` a reading that is no more than that does not count."""
+    reasons = []
+    for other in update.mistaken:
+        some = _some(len(made))
+        gradients = per_item_gradients(models, training.item_losses, *other.batch)[:, some]
+        found = dials.explain_update(made[some], gradients, other.window, rtol)[0]
+        if found.key == "unexplained" or (only_named and found.key in (None, "pure-scale")):
+            continue
+        averaged = "" if found.key in (None, "pure-scale") else found.sentence.splitlines()[0]
+        reasons.append(Reason(other.key, f"{other.words}\n{averaged}".strip()))
+    return reasons
 
 
 def _some(size: int, most: int = 2048) -> Tensor:

@@ -6,6 +6,7 @@ places for the same rule, weight 1/N (or wᵢ/W) for every item, whoever holds i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from torch import Tensor
 from autograder import dials
 from autograder.diagnosis import Reason
 from autograder.exercises.record import Draw, Exercise, Raises, Trial
-from autograder.exercises.rules import rule_on
+from autograder.exercises.rules import reasons_of, rule_on
 from autograder.exercises.training import (
     STAGE,
     ExpectedCall,
@@ -74,10 +75,9 @@ def rule_on_scales(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason
         return reasons
     weights = torch.tensor([scale / (trial.world_size * n) for scale, n in held for _ in range(n)], dtype=torch.float64)
     window = UpdateWindow.from_counts(trial.counts)
-    named = [Reason(entry.key, f"{reasons[-1].sentence} As a factor on local means, before a mean over ranks:\n"
-                               f"{entry.sentence}", tuple(entry.weights.tolist()), window)
-             for entry in dials.explain_weights(weights, window, 1e-5) if entry.key not in (None, "unexplained")]
-    return [*named, *reasons]
+    told = f"{reasons[-1].sentence} As a factor on local means, before a mean over ranks:"
+    named = reasons_of(dials.explain_weights(weights, window, 1e-5), window)
+    return [*(replace(reason, sentence=f"{told}\n{reason.sentence}") for reason in named), *reasons]
 
 
 # ---- ddp_step
@@ -92,7 +92,7 @@ def _joined(parts: Sequence[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
 
 
 def _by_rank(windows: Sequence[Sequence[int]]) -> tuple:
-    """Counts of the calls, windows[c][r], as a message shows them: counts[r], or counts[r][c] of several calls."""
+    """The counts of each call, windows[c][r], as messages show them: by rank, and where calls differ by call."""
     return tuple(windows[0]) if len(set(map(tuple, windows))) == 1 else tuple(zip(*windows, strict=True))
 
 
@@ -238,7 +238,8 @@ def _train_until_exhausted(draw: Draw, hidden: bool) -> list[Trial]:
             made.append([["@model", list(row), "@optimizer"] for row in batches])
             expected.append(_epoch(counts, batches, _batch(draw, 0, 0, sizes, dtype)))
         training = Training({"model": model}, _LR, squared_losses, tuple(expected))
-        return training_trial(name, training, made, counts=tuple(map(tuple, calls[0])), warm=_warm(sizes, dtype))
+        return training_trial(name, training, made, counts=_by_rank([tuple(map(tuple, call)) for call in calls]),
+                              warm=_warm(sizes, dtype))
 
     def row(longest: int) -> list[int]:
         return [draw.integer(1, 5) for _ in range(longest)]

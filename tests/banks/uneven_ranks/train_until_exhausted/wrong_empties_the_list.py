@@ -1,0 +1,23 @@
+"""diagnosis: changed-its-argument
+
+batches.pop(0) uses up the caller's list: the next epoch finds nothing."""
+
+import torch
+import torch.distributed as dist
+
+
+def train_until_exhausted(ddp_model, batches, optimizer):
+    rounds = torch.tensor(len(batches))
+    dist.all_reduce(rounds, op=dist.ReduceOp.MAX)
+    weight, updates = next(ddp_model.parameters()), 0
+    for _ in range(int(rounds)):
+        inputs, targets = batches.pop(0) if batches else (
+            weight.new_zeros(0, ddp_model.module.in_features), 0.0)
+        total = torch.tensor(len(inputs))
+        dist.all_reduce(total)
+        if total:
+            optimizer.zero_grad()
+            (0.5 * (ddp_model(inputs) - targets).square().sum() * dist.get_world_size() / total).backward()
+            optimizer.step()
+            updates += 1
+    return updates

@@ -1,0 +1,18 @@
+"""diagnosis: changed-its-argument
+
+Normalises the caller's weights in place."""
+
+import torch
+import torch.distributed as dist
+
+
+def weighted_step(ddp_model, inputs, targets, sample_weights, optimizer):
+    total = sample_weights.sum()
+    dist.all_reduce(total)
+    if not total:
+        raise ValueError
+    sample_weights *= dist.get_world_size() / total
+    optimizer.zero_grad()
+    losses = 0.5 * ((ddp_model(inputs) - targets) ** 2).sum(1)
+    (sample_weights * losses).sum().backward()
+    optimizer.step()
