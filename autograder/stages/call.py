@@ -1,4 +1,4 @@
-"""The plain stage: call the function with this rank's arguments, hand back its value and the arguments."""
+"""The plain stages: call the function with this rank's arguments, hand back its value and the arguments."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,34 @@ from autograder.ranks.wire import Opaque, portable
 
 def call(function: Callable, arguments: tuple, _ledger: object) -> dict:
     """What it returned, and the arguments after the call: values, `.grad`, `requires_grad`."""
-    value = function(*arguments)
+    return _record(function(*arguments), arguments)
+
+
+def differentiate(function: Callable, arguments: tuple, _ledger: object) -> dict:
+    """As `call`, with floating tensors in a graph, as the outputs of a model are; and what the value's graph holds.
+
+    in_graph: whether the value depends on a floating argument; derivatives: of the value, if it is one number, with
+    respect to each floating argument, None for one that it does not depend on; derivative_error: what backward raised.
+    """
+    leaves = [a.detach().clone().requires_grad_() if _is_floating(a) else None for a in arguments]
+    live = tuple(a if leaf is None else leaf.clone() for a, leaf in zip(arguments, leaves, strict=True))
+    value = function(*live)
+    wanted = [leaf for leaf in leaves if leaf is not None]
+    in_graph = isinstance(value, torch.Tensor) and value.requires_grad
+    derivatives, error = [None] * len(wanted), ""
+    if in_graph and value.numel() == 1:
+        try:
+            derivatives = list(torch.autograd.grad(value.reshape(()), wanted, allow_unused=True))
+        except RuntimeError as raised:
+            error = str(raised).splitlines()[0]
+    left = [leaf.grad if leaf is not None else None for leaf in leaves]
+    record = _record(value, tuple(a.detach() if _is_floating(a) else a for a in live))
+    record["gradients"] = [portable(mine if mine is not None else other)
+                           for mine, other in zip(left, record["gradients"], strict=True)]
+    return {**record, "in_graph": in_graph, "derivatives": portable(derivatives), "derivative_error": error}
+
+
+def _record(value: object, arguments: tuple) -> dict:
     return {
         "value": portable(value),
         "arguments": portable(tuple(arguments)),
@@ -21,6 +48,10 @@ def call(function: Callable, arguments: tuple, _ledger: object) -> dict:
 
 def _is_leaf(argument: object) -> bool:
     return isinstance(argument, torch.Tensor) and argument.is_leaf
+
+
+def _is_floating(argument: object) -> bool:
+    return isinstance(argument, torch.Tensor) and argument.is_floating_point()
 
 
 def call_freely(function: Callable, arguments: tuple, _ledger: object) -> dict:
