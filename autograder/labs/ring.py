@@ -1,6 +1,6 @@
 """The ring beneath an all-reduce: which chunk goes where in which step, and what it costs.
 
-`stepper()` and `cost_lab()` are the widgets. `filmstrip` and `cost_table` are the same without a kernel. `measure`
+`stepper()` and `cost_lab()` are the widgets. `steps_table` and `cost_table` are the same without a kernel. `measure`
 times this machine's gloo, so that the ideal line has something real beside it.
 """
 
@@ -183,6 +183,17 @@ def filmstrip(world_size: int = 4) -> figures.Picture:
         f"{world_size - 1} steps the complete chunks are handed around. Bold frames mark what has just arrived."
     )
     return figures.Picture(figure, words)
+
+
+def steps_table(world_size: int = 4) -> str:
+    """Return all steps as a Markdown table: which chunk goes over which link, and how many are complete after it."""
+    links = [f"{rank} → {(rank + 1) % world_size}" for rank in range(world_size)]
+    rows = [["step", "phase", *links, "complete chunks on a rank"], ["---"] * (world_size + 3)]
+    for step in range(1, 2 * (world_size - 1) + 1):
+        complete = {sum(len(parts) == world_size for parts in row) for row in holdings(world_size, step)}
+        chunks = [f"chunk {move.chunk}" for move in transfers(world_size, step)]
+        rows.append([str(step), phase(world_size, step), *chunks, ", ".join(map(str, sorted(complete)))])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def stepper(world_size: int = 4) -> RingStepper:

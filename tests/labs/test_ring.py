@@ -160,10 +160,20 @@ def test_one_rank_has_nothing_to_send():
     assert "nothing to send" in lab._view.value
 
 
-def test_lesson_holds_the_table_that_the_lab_computes():
+@pytest.mark.parametrize(
+    "cell_id, table", [("l2-stepper-static", ring.steps_table(4)), ("l2-lab-static", ring.cost_table())]
+)
+def test_lesson_holds_the_tables_that_the_labs_compute(cell_id, table):
     cells = json.loads(LESSON.read_text(encoding="utf8"))["cells"]
-    static = next("".join(cell["source"]) for cell in cells if cell["id"] == "l2-lab-static")
-    assert ring.cost_table() in static
+    static = next("".join(cell["source"]) for cell in cells if cell["id"] == cell_id)
+    assert table in static
+
+
+@untimed
+@given(sizes)
+def test_table_of_steps_counts_up_to_every_chunk(world_size):
+    rows = [row.split(" | ") for row in ring.steps_table(world_size).splitlines()[2:]]
+    assert [int(row[-1].rstrip(" |")) for row in rows] == [0] * (world_size - 2) + list(range(1, world_size + 1))
 
 
 @pytest.mark.parametrize(
