@@ -38,6 +38,7 @@ def assert_normalized(
     Returns what was measured, one entry per update. Raises NotIdentifiable when the data cannot tell right from
     wrong, and RanksFailed when a rank raises, dies or waits in vain.
     """
+    __tracebackhide__ = True  # pytest: the message is the finding
     began = time.monotonic()
     data = data or _uneven_data(world_size, accumulation_steps, objective)
     measured = measure(train_step, objective=objective, model=model, data=data, item_losses=item_losses,

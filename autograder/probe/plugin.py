@@ -22,3 +22,13 @@ def measure_updates():
     from autograder.probe.asserts import measure
 
     return measure
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """Under a failure, the table of what the items of each rank weighed and should weigh."""
+    report = yield
+    verdict = getattr(call.excinfo.value, "verdict", None) if call.excinfo is not None else None
+    if verdict is not None and getattr(verdict, "items", ()):
+        report.sections.append(("what each item weighed", str(verdict).partition("\n\n")[2]))
+    return report

@@ -31,6 +31,7 @@ OBJECTIVES = ("token", "sequence")
 # that say float64 and compute a norm in float32 reach 1e-7; a wrong setting is off by far more than any of these.
 RTOL = {torch.float64: 1e-6, torch.float32: 1e-4, torch.float16: 5e-2, torch.bfloat16: 5e-2}
 _WEAK = ("unexplained", "pure-scale")
+MOST_NUMBERS = 2**28  # of all item gradients together: 2 GB
 TELLING = 100  # a window tells a mistake from the right update when they are this many tolerances apart
 
 
@@ -174,6 +175,7 @@ def measure_step(
         raise NotIdentifiable("The optimizer step had no gradient in `.grad`, so this wrapper hides gradients: "
                               "train with plain SGD and give its learning rate as sgd_lr.")
     model = _at(reference, steps[0])
+    _require_small(steps)
     k = _configured(steps, accumulation_steps)
     with _one_thread():
         if item_losses is not None:
@@ -311,6 +313,17 @@ def _require_items(calls: list[list]) -> None:
     if not any(calls):
         raise ValueError("the model was not called with gradients between two optimizer steps, so the update has no "
                          "items: give capture the model that the trainer calls")
+
+
+def _require_small(steps: Sequence[Step]) -> None:
+    """An item is at most one number of a forward call's arguments; their gradients must fit into memory."""
+    numbers = sum(p.numel() for p in steps[0].parameters.values())
+    items = sum(max((v.numel() for v in (*args, *kwargs.values()) if isinstance(v, Tensor)), default=0)
+                for step in steps for args, kwargs in step.calls)
+    if numbers * items > MOST_NUMBERS:
+        raise ValueError(f"{numbers:,} parameters and up to {items:,} items make item gradients of "
+                         f"{8 * numbers * items / 2**30:.0f} GB: probe with a small copy of the model (few layers, "
+                         "narrow) and fewer items. What the step divides by does not depend on the size")
 
 
 def _at(reference: nn.Module, step: Step) -> nn.Module:

@@ -229,6 +229,15 @@ def test_too_few_parameters_are_refused_item_by_item_and_answer_by_microbatch(mo
     assert log.explain()[0].key == "mean-of-microbatch-means"
 
 
+def test_item_gradients_that_fill_the_memory_are_refused_before_they_do(data):
+    model = ProbeModel(hidden=200_000)
+    with probe.capture(model, data=data) as log:
+        loss_of(model, data.batches[0]).backward()
+        torch.optim.SGD(model.parameters(), lr=1.0).step()
+    with pytest.raises(ValueError, match="small copy of the model"):
+        log.explain()
+
+
 def test_a_forward_call_without_labels_is_refused(model, data):
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     with probe.capture(model) as log:

@@ -79,6 +79,7 @@ def test_a_project_gets_the_fixtures_and_a_failure_that_names_the_dials(tmp_path
     assert "2 passed" in done.stdout and "1 failed" in done.stdout, done.stdout + done.stderr
     assert "wrong [mean-of-rank-means]: Each rank" in done.stdout
     assert "ranks were averaged (P = 2)" in done.stdout and "1/42" in done.stdout
+    assert "what each item weighed" in done.stdout and "should weigh" in done.stdout
 
 
 def test_the_probe_imports_nothing_of_jupyter(tmp_path):
