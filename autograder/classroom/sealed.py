@@ -19,7 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import get_args, get_type_hints
 
-from nbconvert.preprocessors.sanitize import SanitizeHTML
+import bleach
+from nbconvert.filters import markdown2html
+from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.corpus.words import generate_corpus_id
 from nbformat.v4 import new_output
@@ -64,6 +66,7 @@ def configure(c, *, secret_file: str) -> None:
     c.SealedExecute.secret_file = str(secret_file)
     # Pages made of a submission (formgrader's, feedback) hold no HTML of the learner's.
     c.HTMLExporter.preprocessors = [f"{HERE}.SanitizeLearners"]
+    c.HTMLExporter.filters = {"markdown2html": f"{HERE}.clean_markdown"}
     if f"{HERE}.SanitizeLearners" not in c.GenerateFeedback.get("preprocessors", []):
         c.GenerateFeedback.preprocessors = [*(c.GenerateFeedback.get("preprocessors") or (
             "nbgrader.preprocessors.GetGrades", "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor")),
@@ -696,21 +699,38 @@ class SaveSealedGrades(SaveAutoGrades):
             self.gradebook.db.commit()
 
 
-class SanitizeLearners(SanitizeHTML):
-    """For pages made of a submission: no HTML of a learner's cells, and no metadata that templates act on."""
+_TAGS = frozenset(
+    "a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li mark ol p pre s small "
+    "span strong sub summary sup table tbody td tfoot th thead tr u ul".split())
+_ATTRIBUTES = {"*": ["class", "id"], "a": ["href", "title"], "img": ["src", "alt", "title", "width", "height"],
+               "td": ["align", "colspan", "rowspan"], "th": ["align", "colspan", "rowspan"], "ol": ["start"]}
+
+
+def clean_html(source: str) -> str:
+    """HTML without scripts, handlers, styles and links that run; what is not allowed is shown as text."""
+    return bleach.clean(source, tags=_TAGS, attributes=_ATTRIBUTES)
+
+
+def clean_markdown(source: str) -> str:
+    """Markdown as clean HTML, whoever wrote it: in place of nbconvert's filter."""
+    return clean_html(markdown2html(source))
+
+
+class SanitizeLearners(Preprocessor):
+    """For pages made of a submission: no HTML in a learner's outputs, and no metadata that templates act on."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        kernel = nb.metadata.get("kernelspec", {})
-        nb.metadata = NotebookNode(kernelspec=kernel, language_info=NotebookNode(name="python"))
+        nb.metadata = NotebookNode(kernelspec=NotebookNode(name="python3", display_name="Python 3"),
+                                   language_info=NotebookNode(name="python"))
         for cell in nb.cells:
             if "id" in cell and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", str(cell.id)):
                 cell.id = generate_corpus_id()
             metadata = cell.metadata.get("nbgrader", {})
             if metadata.get("locked") and (metadata.get("grade") or not metadata.get("solution")):
                 continue
-            if cell.cell_type in ("markdown", "raw"):
-                cell.source = self.sanitize_html_tags(cell.source)
-                cell.pop("attachments", None)
+            cell.pop("attachments", None)
+            if cell.cell_type == "raw":
+                cell.source = clean_html(cell.source)
             for output in cell.get("outputs", ()):
                 if "data" in output:
                     output.data = NotebookNode({kind: value for kind, value in output.data.items()

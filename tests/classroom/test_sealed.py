@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from nbgrader.utils import determine_grade
+from traitlets.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
@@ -196,12 +197,16 @@ def test_other_machines_have_a_list_too():
 def test_pages_keep_verdicts_and_no_markup_of_learners():
     mark = Mark("wrong", Verdict("f", False, 0.0, "raised", "<script>"))
     notebook = new_notebook(cells=[
-        new_markdown_cell("# Title <script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>"),
+        new_markdown_cell("# Title <script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>\n\n"
+                          "<b>bold</b> <details>more</details> <a href='java&#115;cript:alert(1)'>x</a>"),
         new_code_cell("1", outputs=[new_output("display_data", {"text/html": "<script>", "text/plain": "fine"})]),
         grade_cell(3, mark.outputs(3))], metadata={"title": "<script>", "widgets": {"a": "</script>"}})
-    page, _ = HTMLExporter(preprocessors=[sealed.SanitizeLearners]).from_notebook_node(deepcopy(notebook))
-    for markup in ("<script>alert", "<img src=x", 'href="javascript', "<title><script", "widget-state"):
+    config = Config()
+    sealed.configure(config, secret_file="")
+    page, _ = HTMLExporter(config=config).from_notebook_node(deepcopy(notebook))
+    for markup in ("<script>alert", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
         assert markup not in page
+    assert "<details>" in page and "<b>bold</b>" in page
     clean, _ = sealed.SanitizeLearners().preprocess(notebook, {})
     assert "text/html" not in clean.cells[1].outputs[0].data and "text/html" in clean.cells[2].outputs[0].data
     assert set(clean.metadata) == {"kernelspec", "language_info"}
