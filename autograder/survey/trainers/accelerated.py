@@ -1,4 +1,4 @@
-"""Accelerate: `accumulate()` as its guide shows it first, and the guide's recipe for samples of varying size."""
+"""Accelerate: `accumulate()` with a mean loss, and a recipe that divides by the tokens of the window."""
 from __future__ import annotations
 
 from contextlib import nullcontext

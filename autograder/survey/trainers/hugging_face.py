@@ -8,7 +8,7 @@ from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 
 from autograder.probe import ProbeData
-from autograder.survey.trainers.common import loss_mean
+from autograder.survey.trainers.common import loss_mean, loss_sum
 
 
 def llama() -> nn.Module:
@@ -25,6 +25,20 @@ class _WithoutKwargs(LlamaForCausalLM):
 
 def model_without_kwargs() -> nn.Module:
     return _WithoutKwargs(_config()).double()
+
+
+class _CountingModel(LlamaForCausalLM):
+    """A custom model that takes the token count, shifts by itself and divides by it. The Trainer counts labels
+    after the shift only for models that it knows to shift."""
+
+    def forward(self, input_ids: torch.Tensor, labels: torch.Tensor | None = None, num_items_in_batch=None, **kwargs):
+        out = super().forward(input_ids=input_ids)
+        return out if labels is None else {"loss": loss_sum(out.logits, labels) / num_items_in_batch,
+                                           "logits": out.logits}
+
+
+def counting_model() -> nn.Module:
+    return _CountingModel(_config()).double()
 
 
 class _OwnMeanLoss(Trainer):
