@@ -17,6 +17,7 @@ import ipywidgets as widgets
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.dials import Explanation, Setting, diagnosis_key, explain_weights, predict_weights
 from autograder.labs import figures
@@ -93,8 +94,8 @@ def block_weights(weights: Tensor, counts: Sequence[Sequence[int]]) -> list[floa
 
 
 def window_blocks(counts: Sequence[Sequence[int]]) -> list[Block]:
-    """The microbatches of counts[r][k], named by rank, number and items."""
-    return [Block(r, n, f"r{r} k{k}\n{n}") for r, row in enumerate(counts) for k, n in enumerate(row)]
+    """The microbatches of counts[r][k], named by their items."""
+    return [Block(r, n, str(n)) for r, row in enumerate(counts) for n in row]
 
 
 def _common_factor(window: UpdateWindow, setting: Setting) -> float | None:
@@ -105,7 +106,7 @@ def _common_factor(window: UpdateWindow, setting: Setting) -> float | None:
 WINDOWS: Mapping[str, tuple[tuple[int, ...], ...]] = MappingProxyType(
     {
         "tells everything apart": ((1, 4, 0), (2, 3, 5)),
-        "the lesson's window": ((10, 30, 16), (13, 5)),
+        "much like the lesson's": ((11, 30, 16), (13, 5)),
         "equal counts": ((4, 4), (4, 4)),
         "equal ranks": ((1, 7), (2, 6)),
         "one rank": ((1, 7, 4),),
@@ -161,16 +162,16 @@ class AccumulationLab(widgets.VBox):
     def __init__(self, state: State) -> None:
         self._drawing = _DialsDrawing()
         self._setting = False
-        self._presets = widgets.Dropdown(options=["your own", *WINDOWS], description="window")
+        wide = {"description_width": "7em"}
+        self._presets = widgets.Dropdown(options=["your own", *WINDOWS], description="window", style=wide)
         self._counts = widgets.Text(description="counts", continuous_update=False)
         self._dials = {
             "divisor": _dial("divide by", DIVISORS),
-            "microbatches": _dial("microb.", COMBINATIONS),
+            "microbatches": _dial("microbatches", COMBINATIONS),
             "ranks": _dial("ranks", COMBINATIONS),
         }
         self._view = widgets.HTML()
-        super().__init__([widgets.HBox([self._presets, self._counts]), widgets.HBox(list(self._dials.values())),
-                          self._view])
+        super().__init__([widgets.HBox([self._presets, self._counts]), *self._dials.values(), self._view])
         self.state = state
         self._presets.observe(self._take_preset, "value")
         for control in (self._counts, *self._dials.values()):
@@ -207,7 +208,8 @@ class AccumulationLab(widgets.VBox):
 
 
 def _dial(name: str, options: Sequence[str]) -> widgets.ToggleButtons:
-    return widgets.ToggleButtons(options=options, description=name, style={"button_width": "auto"})
+    style = {"button_width": "7em", "description_width": "7em"}
+    return widgets.ToggleButtons(options=options, description=name, style=style)
 
 
 class _DialsDrawing:
@@ -219,7 +221,7 @@ class _DialsDrawing:
     def __init__(self) -> None:
         with figures.style():
             self._figure = figures.new_figure(9.6, 3.5)
-            self._weights = self._figure.add_axes((0.06, 0.17, 0.46, 0.62))
+            self._weights = self._figure.add_axes((0.05, 0.17, 0.47, 0.62))
             self._map = self._figure.add_axes((0.66, 0.17, 0.33, 0.62))
             self._prepare_map()
 
@@ -232,7 +234,7 @@ class _DialsDrawing:
             figures.headline(self._figure, state.finding)
             self._weights.clear()
             draw_blocks(self._weights, blocks, weights, top)
-            self._weights.set_title(f"weight of an item · N, N = {state.window.item_count}")
+            self._weights.set_title(f"weight of an item · N, N = {state.window.item_count}; below: items")
             self._show_map(state)
         key = diagnosis_key(state.setting, state.window)
         by_rank = iter(multiple(w * state.window.item_count) if b.items else "–"
@@ -271,6 +273,39 @@ class _DialsDrawing:
             cell.set_linewidth(2.6 if current else 0)
             self._notes[setting].set_text(_effect(factor, "other\ndirection"))
             self._notes[setting].set_fontsize(8 if factor is None else 10)
+
+
+# ---- what accumulating holds in memory
+
+
+class SavedBytes:
+    """Meters the bytes that autograd keeps for backward passes: `with SavedBytes() as saved: …; saved.peak`."""
+
+    def __init__(self) -> None:
+        self.now = self.peak = 0
+        self._hooks = saved_tensors_hooks(self._keep, lambda kept: kept.tensor)
+
+    def __enter__(self) -> SavedBytes:
+        self._hooks.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._hooks.__exit__(*error)
+
+    def _keep(self, tensor: Tensor) -> _Kept:
+        self.now += tensor.nbytes
+        self.peak = max(self.peak, self.now)
+        return _Kept(self, tensor)
+
+
+class _Kept:
+    """A saved tensor; autograd drops it when the backward pass no longer needs it."""
+
+    def __init__(self, meter: SavedBytes, tensor: Tensor) -> None:
+        self.meter, self.tensor = meter, tensor
+
+    def __del__(self) -> None:
+        self.meter.now -= self.tensor.nbytes
 
 
 # ---- the time line
@@ -396,7 +431,7 @@ class TimelineLab(widgets.VBox):
         self._presets = widgets.Dropdown(options=["your own", *TIMINGS], description="start from")
         self._microbatches = [widgets.IntSlider(min=1, max=6, description=f"K of rank {r}") for r in range(2)]
         self._sync = widgets.FloatSlider(min=0, max=8, step=0.5, description="sync takes")
-        self._slow = widgets.FloatSlider(min=1, max=3, step=0.1, description="rank 1 takes ×")
+        self._slow = widgets.FloatSlider(min=1, max=3, step=0.1, description="rank 1 ×")
         self._view = widgets.HTML()
         super().__init__([self._presets, widgets.HBox(self._microbatches), widgets.HBox([self._sync, self._slow]),
                           self._view])

@@ -16,6 +16,7 @@ from autograder.labs import figures
 from autograder.labs.figures import INK, Picture
 
 _GAP = 0.05  # between ranks, as a share of the width of all blocks
+_NUMBER = 0.13  # height of a number, as a share of the height of the axes
 
 
 @dataclass(frozen=True)
@@ -55,28 +56,46 @@ def draw_blocks(axes: Axes, blocks: Sequence[Block], weights: Sequence[float], t
     """Draw the blocks into `axes`, whose vertical axis, weight · N, ends at `top`."""
     item_count = sum(block.items for block in blocks)
     gap = max(1.0, _GAP * item_count)
-    left, ticks, names, rank = 0.0, [], [], blocks[0].rank
-    for block, weight in zip(blocks, weights, strict=True):
-        left += (gap if block.rank != rank else 0.0) + (gap / 4 if ticks and block.rank == rank else 0.0)
-        rank = block.rank
-        width = block.items or gap / 4
-        ticks.append(left + width / 2)
-        names.append(block.name)
+    heights = [weight * item_count for weight in weights]
+    edges: list[tuple[float, float]] = []  # left and right of every block
+    for before, block in zip([None, *blocks], blocks, strict=False):
+        left = edges[-1][1] if edges else 0.0
+        left += 0.0 if before is None else gap if before.rank != block.rank else gap / 4
+        edges.append((left, left + (block.items or gap / 4)))
+    for block, height, (left, right) in zip(blocks, heights, edges, strict=True):
         if block.items:
-            height = weight * item_count
-            axes.bar(left, height, width=width, align="edge", linewidth=0,
-                     color=figures.weight_colour(height, 1.0))
-            inside = 0.72 < height < 1 - 1e-9 and top < 5  # above it, the dashed line would cross the number
-            axes.annotate(multiple(height), (left + width / 2, height), (0, -3 if inside else 2),
-                          textcoords="offset points", ha="center", va="top" if inside else "bottom", fontsize=9,
-                          color="white" if inside else INK)
-        left += width
-    axes.plot([0, left], [1, 1], color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.set_xlim(-0.02 * left, 1.02 * left)
+            colour = figures.weight_colour(height, 1.0)
+            axes.bar(left, height, width=right - left, align="edge", linewidth=0, color=colour)
+    for run in _runs(blocks, heights):
+        height = heights[run[0]]
+        crosses = height < 1 and 1 - height < _NUMBER * top  # then the dashed line would go through the number
+        axes.annotate(multiple(height), ((edges[run[0]][0] + edges[run[-1]][1]) / 2, 1.0 if crosses else height),
+                      (0, 2), textcoords="offset points", ha="center", fontsize=9)
+    end = edges[-1][1]
+    axes.plot([0, end], [1, 1], color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
+    axes.set_xlim(-0.02 * end, 1.02 * end)
     axes.set_ylim(0, top)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.set_xticks(ticks, names, fontsize=8.5)
+    axes.set_xticks([(left + right) / 2 for left, right in edges], [block.name for block in blocks], fontsize=8.5)
     axes.tick_params(axis="x", length=0)
+    for rank in dict.fromkeys(block.rank for block in blocks):
+        own = [edge for block, edge in zip(blocks, edges, strict=True) if block.rank == rank]
+        axes.annotate(f"rank {rank}", ((own[0][0] + own[-1][1]) / 2, 0), (0, -17), xycoords=axes.get_xaxis_transform(),
+                      textcoords="offset points", ha="center", va="top", fontsize=9)
+
+
+def _runs(blocks: Sequence[Block], heights: Sequence[float]) -> list[list[int]]:
+    """Neighbours on one rank that weigh the same, without the empty ones: one number does for all of them."""
+    runs: list[list[int]] = []
+    for i, (block, height) in enumerate(zip(blocks, heights, strict=True)):
+        if not block.items:
+            continue
+        last = runs[-1][-1] if runs else None
+        if last is not None and blocks[last].rank == block.rank and math.isclose(heights[last], height, rel_tol=1e-9):
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    return runs
 
 
 def multiple(value: float) -> str:

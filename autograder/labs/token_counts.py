@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import ipywidgets as widgets
 import torch
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
@@ -261,8 +262,9 @@ class TokenCountsLab(widgets.VBox):
         self._drawing = _Drawing()
         self._setting = False
         self._presets = widgets.Dropdown(options=["your own", *STATES], description="start from",
-                                         layout={"width": "26em"})
-        self._sliders = [[widgets.IntSlider(min=0, max=LONGEST, description=f"rank {r}, seq {s}")
+                                         style={"description_width": "8em"}, layout={"width": "30em"})
+        self._sliders = [[widgets.IntSlider(min=0, max=LONGEST, description=f"rank {r}, sequence {s}",
+                                            style={"description_width": "8em"}, layout={"width": "24em"})
                           for s in range(PER_RANK)] for r in range(RANKS)]
         columns = widgets.HBox([widgets.VBox(sliders) for sliders in self._sliders])
         self._view = widgets.HTML()
@@ -377,14 +379,14 @@ class _Drawing:
         axes.set_ylim(2.6, -0.6)
         axes.set_yticks(range(3), [f"{objective}\nmean" for objective in OBJECTIVES])
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("share of the update (%); hatched: rank 1")
+        axes.set_xlabel("share of the update (%); pale: rank 1")
         self._bars, self._names = {}, {}
         for row, objective in enumerate(OBJECTIVES):
             colour = _LOOKS[objective][0]
             for r in range(RANKS):
                 for s in range(PER_RANK):
-                    bar = Rectangle((0, row - 0.34), 1, 0.68, facecolor="none" if r else colour, edgecolor=colour,
-                                    hatch="////" if r else None, linewidth=1.0)
+                    bar = Rectangle((0, row - 0.34), 1, 0.68, facecolor=to_rgba(colour, 0.3 if r else 1.0),
+                                    edgecolor=colour, linewidth=1.0)
                     axes.add_patch(bar)
                     self._bars[objective, r, s] = bar
                     self._names[objective, r, s] = axes.text(0, row + 0.02, "", ha="center", va="center", fontsize=8.5)
