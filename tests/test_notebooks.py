@@ -42,6 +42,16 @@ SHOWN = {
         "l1-lab-widget": [r"ItemMeanLab"],
         "l1-batch-norm": [r"BatchNorm1d", r"LayerNorm"],
     },
+    "2_sum_or_mean": {
+        "l2-table": [r"0\.125", r"8\.0"],
+        "l2-ddp-divisor": [r"divides the sum by 8"],
+        "l2-everybody-sends": [r"waiting in send"],
+    },
+    "3_uneven_ranks": {
+        "l3-factors": [r"0\.1667, 0\.0556, 0\.0833"],
+        "l3-exhausted-run": [r"rank 0 returned and never came"],
+        "l3-state-run": [r"gradients differ by 0,"],
+    },
 }
 # Asserted by the lesson itself, so that a reader sees that the number is computed.
 ASSERTED = {"1_item_mean": ["2.5", "2.0", "9.75", "9.8", "0.5", "1.5", "4.5", "0.25"]}

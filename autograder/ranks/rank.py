@@ -112,7 +112,7 @@ class _Rank:
         """Run one trial: the stage around the function, with the arguments of this rank."""
         module, _, name = stage.partition(":")
         function = getattr(importlib.import_module(module), name)
-        arguments = _to_device(wire.decode(arguments), self.device)
+        arguments = wire.placed(wire.decode(arguments), self.device)
         torch.manual_seed(seed)
         random.seed(seed)
         self.ledger.start()
@@ -179,16 +179,3 @@ def describe_error(error: BaseException) -> dict:
     kind = type(error)
     return {"type": kind.__name__, "bases": [base.__name__ for base in kind.__mro__], "message": message[:4000],
             "frames": _learners(frames)[-12:], "in_torch": bool(frames) and "torch" in frames[-1][0]}
-
-
-def _to_device(value: object, device: str) -> object:
-    """Tensors inside `value` on `device`: placement is the engine's, not the learner's."""
-    if device == "cpu":
-        return value
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_to_device(item, device) for item in value)
-    if isinstance(value, dict):
-        return {key: _to_device(item, device) for key, item in value.items()}
-    return value

@@ -85,6 +85,19 @@ def _type_name(value: object) -> str:
     return kind.__name__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__name__}"
 
 
+def placed(value: object, device: str | torch.device) -> object:
+    """`value` with the tensors in it on `device`: placement is the engine's, not the learner's."""
+    if str(device) == "cpu":
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if type(value) in (list, tuple):
+        return type(value)(placed(item, device) for item in value)
+    if type(value) is dict:
+        return {key: placed(item, device) for key, item in value.items()}
+    return value
+
+
 def encode(value: object) -> bytes:
     """The body of a frame for a tree of plain values; TypeError for anything else (see `portable`)."""
     parts: list[bytes] = []

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from autograder.ranks.wire import Opaque, portable
+from autograder.ranks.wire import Opaque, placed, portable
 
 
 def call(function: Callable, arguments: tuple, _ledger: object) -> dict:
@@ -59,7 +59,7 @@ def call_freely(function: Callable, arguments: tuple, _ledger: object) -> dict:
     import cloudpickle
 
     (pickled,) = arguments
-    value = portable(function(*cloudpickle.loads(pickled)))
+    value = portable(function(*placed(cloudpickle.loads(pickled), torch.get_default_device())))
     _require_plain(value)
     return {"value": value}
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from autograder.ranks import wire
 from autograder.ranks.launch import RanksFailed, run_on_ranks
 from autograder.ranks.processes import StartError, start_method
 
@@ -43,7 +44,8 @@ def test_results_are_numbers_text_tensors_and_collections_of_them():
         return {"a": [1, 2.5, None, True], "b": ("text", torch.eye(2))}
 
     (result,) = run_on_ranks(collection, world_size=1)
-    assert result["a"] == [1, 2.5, None, True] and result["b"][0] == "text" and torch.equal(result["b"][1], torch.eye(2))
+    assert result["a"] == [1, 2.5, None, True] and result["b"][0] == "text"
+    assert torch.equal(result["b"][1], torch.eye(2))
 
 
 def test_closures_partials_lambdas_and_callable_objects_travel():
@@ -413,3 +415,10 @@ def test_a_server_that_cannot_load_torch_is_one_clear_message(tmp_path, root):
                          env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"})
     assert "no torch on this machine" in run.stdout and "make env" in run.stdout
     assert issubclass(StartError, RuntimeError)
+
+
+def test_placing_moves_tensors_wherever_they_are_and_leaves_the_rest():
+    value = {"a": [torch.ones(2), 3], "b": (torch.ones(1), "text", None)}
+    moved = wire.placed(value, "meta")
+    assert moved["a"][0].device.type == moved["b"][0].device.type == "meta"
+    assert (moved["a"][1], moved["b"][1:]) == (3, ("text", None)) and wire.placed(value, "cpu") is value
