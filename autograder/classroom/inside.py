@@ -28,7 +28,7 @@ from autograder.ranks import launch, processes, server, wire
 from autograder.ranks.processes import Family, StartError, wait_for_exit_status
 
 PRELOAD = (*server.PRELOAD, "autograder.grading", "autograder.notebook", "IPython.core.interactiveshell",
-           "IPython.core.magics", "IPython.core.completer", "matplotlib_inline.config", "cloudpickle.cloudpickle_fast")
+           "IPython.core.magics", "IPython.core.completer")
 _GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
 _ASK_SECONDS = 20.0
 _RESULT_BYTES = 24 * 2**20  # of all outcomes of one check

@@ -33,13 +33,14 @@ from traitlets import Bool, Float, Integer, Unicode
 from autograder import grading
 from autograder.classroom.config import course_seed
 from autograder.classroom.sandbox import Limits, NoSandbox, Sandbox, StartFailed, require
+from autograder.classroom.seal import configure
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
 from autograder.ranks.processes import Family, StartError, start_server
 from autograder.ranks.report import RankOutcome
 from autograder.verdict import Verdict, plain_text
 
-HERE = "autograder.classroom.sealed"
+__all__ = ["Check", "Choice", "Mark", "SealedExecute", "configure", "read_grade_cell"]
 RIGHT, WRONG, ERROR, LIMIT, INFRASTRUCTURE = OUTCOMES = ("right", "wrong", "error", "limit", "infrastructure")
 MIME = "application/vnd.autograder.mark+json"  # an output's data for reports: outcome, credit, verdict
 MAX_ANSWER = 32 * 2**20
@@ -51,26 +52,6 @@ _LOOK = 0.25
 _ENDS = ("returned", "raised", "died", "waiting", "running", "silent")
 _USED_UP = ("MemoryError", "can't allocate memory", "not enough memory", "Cannot allocate memory", "std::bad_alloc",
               "No space left on device", "File too large")
-
-
-def configure(c, *, secret_file: str) -> None:
-    """Have `nbgrader autograde` and formgrader grade sealed. `secret_file`: where the course's secret is kept."""
-    c.Autograde.autograde_preprocessors = [
-        f"{HERE}.SealedExecute",
-        "nbconvert.preprocessors.ClearMetadataPreprocessor",
-        f"{HERE}.SaveSealedGrades",
-        "nbgrader.preprocessors.AssignLatePenalties",
-        "nbgrader.preprocessors.CheckCellMetadata",
-    ]
-    c.OverwriteCells.add_missing_cells = True
-    c.SealedExecute.secret_file = str(secret_file)
-    # Pages made of a submission (formgrader's, feedback) hold no HTML of the learner's.
-    c.HTMLExporter.preprocessors = [f"{HERE}.SanitizeLearners"]
-    c.HTMLExporter.filters = {"markdown2html": f"{HERE}.clean_markdown"}
-    if f"{HERE}.SanitizeLearners" not in c.GenerateFeedback.get("preprocessors", []):
-        c.GenerateFeedback.preprocessors = [*(c.GenerateFeedback.get("preprocessors") or (
-            "nbgrader.preprocessors.GetGrades", "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor")),
-            f"{HERE}.SanitizeLearners"]
 
 
 # ---- grade cells as data -----------------------------------------------------------------------------------

@@ -47,11 +47,11 @@ RIGHT = {
 }
 KEYED = '''check_choice("item_mean_q1", item_mean_q1, key="B",
              reasons={"A": "Not so: HIDDEN-CANARY.", "B": "Quite."})'''
-CONFIG = """from autograder.classroom import configure, sealed
+CONFIG = """from autograder.classroom import configure, seal
 
 c = get_config()
 configure(c, root={root!r})
-sealed.configure(c, secret_file={secret!r})
+seal.configure(c, secret_file={secret!r})
 c.SealedExecute.cell_timeout = 8.0
 {more}
 """

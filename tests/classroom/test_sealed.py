@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
 from sealed_course import NAME, POINTS, RIGHT, autograded, nbgrader, nothing_left_behind, results, submit  # noqa: E402
 
-from autograder.classroom import sandbox, sealed  # noqa: E402
+from autograder.classroom import sandbox, seal, sealed  # noqa: E402
 from autograder.classroom.sealed import Check, Choice, Mark, checked_outcomes, mark_choice, read_grade_cell  # noqa: E402
 from autograder.judge import Hearing  # noqa: E402
 from autograder.ranks import wire  # noqa: E402
@@ -202,7 +202,7 @@ def test_pages_keep_verdicts_and_no_markup_of_learners():
         new_code_cell("1", outputs=[new_output("display_data", {"text/html": "<script>", "text/plain": "fine"})]),
         grade_cell(3, mark.outputs(3))], metadata={"title": "<script>", "widgets": {"a": "</script>"}})
     config = Config()
-    sealed.configure(config, secret_file="")
+    seal.configure(config, secret_file="")
     page, _ = HTMLExporter(config=config).from_notebook_node(deepcopy(notebook))
     for markup in ("<script>alert", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
         assert markup not in page
@@ -213,6 +213,12 @@ def test_pages_keep_verdicts_and_no_markup_of_learners():
 
 
 # ---- the sandbox -------------------------------------------------------------------------------------------
+
+def test_settings_cost_no_imports():
+    code = ("import sys; from autograder.classroom import seal; from traitlets.config import Config; c = Config(); "
+            "seal.configure(c, secret_file='x'); print([n for n in ('torch', 'nbgrader') if n in sys.modules])")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
 
 def test_missing_bubblewrap_says_what_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
@@ -268,12 +274,16 @@ def test_what_ran_before_a_crash_counts_and_the_next_submission_is_graded(course
 @needs_sandbox
 @pytest.mark.timeout(400)
 def test_a_check_that_cannot_be_judged_waits_for_a_person(course):
+    """Graded as formgrader's button does it: through NbGraderAPI."""
     root, _, broken = course
     submit(root, broken, "c_waits", {"unknown": "def unknown(x): return x", "asserts": "x = 1",
                                      "synchronized_item_mean": RIGHT["synchronized_item_mean"]}, name="broken")
-    status, said = nbgrader(root, "autograde", "broken")
+    button = ("import os, sys; from nbgrader.apps import NbGraderAPI, NbGrader; app = NbGrader(); app.initialize([]); "
+              "api = NbGraderAPI(app.coursedir, config=app.config); said = api.autograde('broken', 'c_waits'); "
+              "print(said); sys.exit(not said['success'])")
+    run = subprocess.run([sys.executable, "-c", button], cwd=root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
     found = results(root, "c_waits", "broken")
-    assert status == 0, said
     for name in ("unknown", "asserts"):
         assert found[name].outcome == "infrastructure" and found[name].points is None and found[name].manual
     assert found["synchronized_item_mean"].points == 4.0 and not found["synchronized_item_mean"].manual
