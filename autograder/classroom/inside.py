@@ -31,6 +31,7 @@ PRELOAD = (*server.PRELOAD, "autograder.grading", "autograder.notebook", "IPytho
            "IPython.core.magics", "IPython.core.completer")
 _GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
 _ASK_SECONDS = 20.0
+_MAX_PARTS = 300_000  # values in an answer to the grader
 _RESULT_BYTES = 24 * 2**20  # of all outcomes of one check
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
@@ -196,6 +197,8 @@ class Warden:
         try:
             answer = self.shell.ask({"do": "cell", "source": source, "number": number}, seconds, interrupt=True)
             outputs = _list(answer.get("outputs"))
+            if _parts(outputs) > _MAX_PARTS:
+                outputs = []
         except _Gone as gone:
             self.ended = str(gone)
         except _OverLimit:
@@ -228,9 +231,12 @@ class Warden:
         plan = {"stage": stage, "group": group, "timeout": timeout, "trials": trials}
         outcomes = _run(answer["function"], plan, max(map(len, trials)), "gloo")
         found = [[outcome.to_dict() for outcome in ranks] for ranks in outcomes]
-        size = sum(len(outcome["result"] or b"") for ranks in found for outcome in ranks)
-        if size > _RESULT_BYTES:
-            return {"did": "too much", "why": f"the results of the ranks have {size} bytes"}
+        results = [outcome["result"] or b"" for ranks in found for outcome in ranks]
+        if sum(map(len, results)) > _RESULT_BYTES:
+            return {"did": "too much", "why": f"the results of the ranks have {sum(map(len, results))} bytes"}
+        # What takes long to read is read here first, under the grader's clock.
+        if _parts(found) + sum(_parts(wire.decode(result)) for result in results if result) > _MAX_PARTS:
+            return {"did": "too much", "why": f"the ranks sent back more than {_MAX_PARTS} values"}
         return {"did": "check", "outcomes": found}
 
 
@@ -239,6 +245,19 @@ _OVER = "its processes together used more memory, or more processes, than is all
 
 class _OverLimit(BaseException):
     """Raised out of whatever the warden does for the learner."""
+
+
+def _parts(value: object) -> int:
+    """How many values a tree has."""
+    count, waiting = 0, [value]
+    while waiting:
+        value = waiting.pop()
+        count += 1
+        if isinstance(value, (list, tuple)):
+            waiting += value
+        elif isinstance(value, dict):
+            waiting += value.values()
+    return count
 
 
 def _threads_here() -> int:
