@@ -74,9 +74,11 @@ def _nth(outcome: RankOutcome, group: str, sequence: int) -> Call | None:
 def _matched(call: Call, rank: int, outcomes: Sequence[RankOutcome]) -> bool:
     """Whether all that `call` of `rank` waits for has been issued, so that it may still end."""
     if call.point_to_point:
+        if call.peer is None:
+            return True
         other = next((o for o in outcomes if o.rank == call.peer), None)
         if other is None:
-            return True
+            return False
         opposite = "recv" if call.name == "send" else "send"
         mine = sum(1 for c in outcomes[rank].calls if c.name == call.name and c.peer == call.peer)
         theirs = sum(1 for c in other.calls if c.name == opposite and c.peer in (rank, None))
