@@ -392,6 +392,17 @@ class StopGrading(NoSandbox, KeyboardInterrupt):
     """Ends the whole run: nbgrader clears the submission it was at away, as after Ctrl-C, and goes on to no other."""
 
 
+def questions(db_url: str, assignment: str, notebook: str) -> tuple[dict[str, float], dict[str, str]]:
+    """The grade cells of a notebook, from the gradebook: what each is worth, and the source of those of code."""
+    with Gradebook(db_url) as gradebook:
+        found = gradebook.find_notebook(notebook, assignment)
+        answers = {cell.name for cell in found.solution_cells}
+        points = {cell.name: float(cell.max_score) for cell in found.grade_cells if cell.name not in answers}
+        sources = {cell.name: cell.source for cell in found.source_cells
+                   if cell.name in points and cell.cell_type == "code"}
+    return points, sources
+
+
 class SealedExecute(NbGraderPreprocessor):
     """Run a submission's cells in a sandbox and have its grade cells judged outside."""
 
@@ -407,22 +418,8 @@ class SealedExecute(NbGraderPreprocessor):
     output = Integer(Limits.output, help="Characters that a cell may print.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        if self.unsealed:
-            self.log.warning("Grading WITHOUT a sandbox (SealedExecute.unsealed): submissions run with your rights.")
-        else:
-            try:
-                require()
-            except NoSandbox as error:
-                self.log.error("%s", error)
-                raise StopGrading(str(error)) from None
-        start_server(grading.PRELOAD)
         names = resources["nbgrader"]
-        with Gradebook(names["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
-            answers = {cell.name for cell in notebook.solution_cells}
-            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells if cell.name not in answers}
-            sources = {cell.name: cell.source for cell in notebook.source_cells
-                       if cell.name in points and cell.cell_type == "code"}
+        points, sources = questions(names["db_url"], names["assignment"], names["notebook"])
         run = self._graded(nb.cells, sources)
         unjudged = []
         for index, cell in enumerate(nb.cells):
@@ -440,8 +437,20 @@ class SealedExecute(NbGraderPreprocessor):
         names["unjudged"] = unjudged
         return nb, resources
 
+    def _get_ready(self) -> None:
+        if self.unsealed:
+            self.log.warning("Grading WITHOUT a sandbox (SealedExecute.unsealed): submissions run with your rights.")
+        else:
+            try:
+                require()
+            except NoSandbox as error:
+                self.log.error("%s", error)
+                raise StopGrading(str(error)) from None
+        start_server(grading.PRELOAD)
+
     def _graded(self, cells: list[NotebookNode], sources: dict[str, str]) -> _Run:
         """Two attempts at most: the second when something of ours failed, or the sandbox died without a reason."""
+        self._get_ready()
         for attempt in (1, 2):
             run = _Run(self, cells, sources)
             try:
