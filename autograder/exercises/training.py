@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from autograder import dials
+from autograder import diagnosis, dials
 from autograder.diagnosis import Reason
 from autograder.exercises.record import Raises, Trial
 from autograder.exercises.rules import (
@@ -266,10 +266,9 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
     some = _some(len(made))
     found = dials.explain_update(items[some], gradients[:, some], window, rtol,
                                  None if outside is None else outside[:, some])
-    if {entry.key for entry in found} <= {"unexplained", "pure-scale"}:
-        others = _of_other_items(training, update, models, items, rtol, found[0].key == "pure-scale")
-        if others:
-            return [*others, *reasons_of(found, window)]
+    others = _of_other_items(training, update, models, items, rtol, found[0].key != "unexplained")
+    if others:
+        return sorted([*others, *reasons_of(found, window)], key=lambda reason: diagnosis.tier(reason.key))
     if found[0].key in (None, "unexplained"):
         ends = torch.tensor([p.numel() for p in models.parameters()]).cumsum(0).tolist()
         blocks = {}
@@ -286,17 +285,18 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
 
 
 def _of_other_items(training: Training, update: ExpectedUpdate, models: nn.ModuleDict, made: Tensor, rtol: float,
-                    only_named: bool) -> list[Reason]:
-    """The mistaken items of which `made` is an update. A uniform factor on the right items explains as much as one on
-    others: with `only_named` a reading that is no more than that does not count."""
+                    explained: bool) -> list[Reason]:
+    """The mistaken items of which `made` is an update, however they were averaged. Where the right items explain it,
+    too (`explained`), only a reading that has the mistake's own key says more."""
     reasons = []
     for other in update.mistaken:
         some = _some(len(made))
         gradients = per_item_gradients(models, training.item_losses, *other.batch)[:, some]
-        found = dials.explain_update(made[some], gradients, other.window, rtol)[0]
-        if found.key == "unexplained" or (only_named and found.key in (None, "pure-scale")):
+        readings = dials.explain_update(made[some], gradients, other.window, rtol)
+        best = next((entry for entry in readings if entry.key == other.key), readings[0])
+        if best.key == "unexplained" or (explained and best.key != other.key):
             continue
-        averaged = "" if found.key in (None, "pure-scale") else found.sentence.splitlines()[0]
+        averaged = "" if best.key in (None, "pure-scale") else best.sentence.splitlines()[0]
         reasons.append(Reason(other.key, f"{other.words}\n{averaged}".strip()))
     return reasons
 
