@@ -73,8 +73,10 @@ class _Bench:
         self.state: dict = {}
         if description.get("hook"):
             self.models["model"].register_comm_hook(self.state, _as_hook(function))
-        self.meter = _Meter(self.modules["model"], self.models["model"])
-        self.fence = dist.new_group(group_desc=FENCE) if distributed and dist.get_world_size() > 1 else None
+        self.iterator: _Microbatches | None = None
+        self.meter = _Meter(self.modules["model"], self.models["model"], lambda: self.iterator and self.iterator.look())
+        several = distributed and dist.get_world_size() > 1
+        self.fence = dist.new_group(backend="gloo", group_desc=FENCE) if several else None
         self.wait_for_all()
 
     def wait_for_all(self) -> None:
@@ -95,7 +97,7 @@ class _Bench:
             parameter.grad = torch.full_like(parameter, POISON)
         self.meter.reset()
         self.ledger.mark()
-        self.iterator: _Microbatches | None = None
+        self.iterator = None
 
     def call(self, call: list) -> dict:
         """Call the function once, over stale gradients."""
@@ -133,7 +135,8 @@ class _Bench:
         value; snapshots: all parameters as one vector [D], before the call and after each optimizer step; parameters:
         at the end; options_changed; arguments: as they are now; ledger: of this call; rows: of each forward of "model";
         forwards: calls of "model" as it was handed over (of DDP's forward, where it is under DDP); held_at_forward:
-        saved activations alive when each forward began; microbatches_held: at most, by the iterator.
+        saved activations alive when each forward began; microbatches_held: of those that the iterator gave, the most
+        that were alive when a forward began (a name left over from the turn before is not counted there).
         """
         return {
             "value": portable(value),
@@ -178,8 +181,9 @@ def _as_hook(function: Callable) -> Callable:
 class _Meter:
     """Rows of each forward of a module, calls of what wraps it, saved activations alive when a forward begins."""
 
-    def __init__(self, module: nn.Module, wrapper: nn.Module) -> None:
+    def __init__(self, module: nn.Module, wrapper: nn.Module, at_forward: Callable[[], object]) -> None:
         self._alive = 0
+        self._at_forward = at_forward
         self.reset()
         module.register_forward_pre_hook(self._forward)
         wrapper.register_forward_pre_hook(self._count)
@@ -195,6 +199,7 @@ class _Meter:
     def _forward(self, _module: nn.Module, inputs: tuple) -> None:
         self.rows.append(len(inputs[0]) if inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim else 0)
         self.held.append(self._alive)
+        self._at_forward()
 
     def _pack(self, tensor: torch.Tensor) -> _Saved:
         saved = _Saved(tensor)
@@ -219,7 +224,7 @@ class _Saved:
 
 
 class _Microbatches:
-    """An iterator without length that counts how many of its microbatches are alive at once."""
+    """An iterator without length; `look` counts how many of the microbatches that it gave are alive."""
 
     def __init__(self, microbatches: list) -> None:
         self._left = list(microbatches)
@@ -231,12 +236,13 @@ class _Microbatches:
         return self
 
     def __next__(self) -> object:
-        self._given = [storage for storage in self._given if not storage.expired()]
-        self.most_held = max(self.most_held, len(self._given))
         if not self._left:
             raise StopIteration
         microbatch = self._left.pop(0)
         first = next(t for t in microbatch if isinstance(t, torch.Tensor))
         self._given.append(StorageWeakRef(first.untyped_storage()))
-        self.most_held = max(self.most_held, len(self._given))
         return microbatch
+
+    def look(self) -> None:
+        self._given = [storage for storage in self._given if not storage.expired()]
+        self.most_held = max(self.most_held, len(self._given))
