@@ -252,7 +252,7 @@ def _train_until_exhausted(draw: Draw, hidden: bool) -> list[Trial]:
                 trial("three ranks, two without a batch", [[], row(2), []], [row(2), row(1), row(3)]),
                 trial("float32, one rank with all the rest", [row(1), row(1), row(4)], [row(2), [0], row(3)],
                       dtype=torch.float32),
-                trial("four ranks, one without a batch", [row(n) for n in (3, 0, 1, 2)], [row(n) for n in (1, 4, 4, 0)])]
+                trial("four ranks, one without a batch", [row(3), [], row(1), row(2)], [row(1), row(4), row(4), []])]
     return [trial("one rank", [[3, 1]], [[2]]),
             trial("equal numbers of equal batches", [[3, 3], [3, 3]], [[2], [2]]),
             trial("two ranks, one exhausted earlier", [[3, 1], [2, 4]], [[4, 1, 3], [2]]),
