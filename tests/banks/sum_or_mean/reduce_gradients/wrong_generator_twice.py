@@ -1,0 +1,19 @@
+"""diagnosis: missing-synchronization
+
+Walks through the parameters twice; a generator is empty the second time.
+"""
+
+import torch
+import torch.distributed as dist
+
+
+def reduce_gradients(parameters, loss_divisor):
+    if loss_divisor not in ("global", "local"):
+        raise ValueError(loss_divisor)
+    held = torch.tensor([int(p.grad is not None) for p in parameters])
+    dist.all_reduce(held)
+    for p, holders in zip(parameters, held.tolist(), strict=False):
+        if holders:
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+            dist.all_reduce(p.grad)
+            p.grad /= dist.get_world_size() if loss_divisor == "local" else 1

@@ -1,0 +1,19 @@
+"""diagnosis: missing-error
+
+The word is looked at once per parameter, so never where there is none.
+"""
+
+import torch
+import torch.distributed as dist
+
+
+def reduce_gradients(parameters, loss_divisor):
+    for p in parameters:
+        if loss_divisor not in ("global", "local"):
+            raise ValueError(loss_divisor)
+        flag = torch.tensor(int(p.grad is not None))
+        dist.all_reduce(flag)
+        if flag:
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+            dist.all_reduce(p.grad)
+            p.grad /= dist.get_world_size() if loss_divisor == "local" else 1

@@ -1,0 +1,10 @@
+"""diagnosis: overflow-or-truncation
+
+An integer division: "bytes are whole numbers". The ideal cost is a fraction.
+"""
+
+
+def ring_bytes(num_bytes, world_size):
+    if num_bytes < 0 or world_size < 1:
+        raise ValueError
+    return 2 * (world_size - 1) * num_bytes // world_size
