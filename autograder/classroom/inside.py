@@ -157,7 +157,7 @@ class Warden:
         self.busy = False
 
     def stop(self, *_: object) -> None:
-        """The grader says that what runs now uses more memory, or more processes, than is allowed."""
+        """The grader says that what runs now uses more memory, processes or time than is allowed."""
         if self.busy:
             self.busy = False
             raise _OverLimit
@@ -240,7 +240,7 @@ class Warden:
         return {"did": "check", "outcomes": found}
 
 
-_OVER = "its processes together used more memory, or more processes, than is allowed"
+_OVER = "its processes together used more memory, processes or time than is allowed"
 
 
 class _OverLimit(BaseException):

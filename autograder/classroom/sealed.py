@@ -245,12 +245,13 @@ class Session:
 
     def ask(self, order: dict, seconds: float) -> dict:
         channel = self.sandbox.channel
-        deadline = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
         self._warned: float | None = None
+        self.exceeded = ""
         try:
             channel.settimeout(max(seconds, 1.0))
             wire.send(channel, wire.encode(order))
-            answer = wire.decode(_receive(channel, deadline, MAX_ANSWER, self._look))
+            answer = wire.decode(_receive(channel, self._deadline + WARNING_SECONDS, MAX_ANSWER, self._look))
         except TimeoutError:
             raise Ended("time", "it took no more orders") from None
         except OSError:
@@ -263,13 +264,12 @@ class Session:
 
     def _look(self) -> None:
         """Have the warden end what exceeds a limit; if that does not help soon, end everything."""
-        exceeded = self.sandbox.over_limit()
-        if exceeded is None:
-            return
-        if self._warned is None:
+        exceeded = self.sandbox.over_limit() or ("time" if time.monotonic() > self._deadline else "")
+        if exceeded and self._warned is None:
+            self.exceeded = exceeded
             self._warned = time.monotonic()
             self.sandbox.warn()
-        elif time.monotonic() - self._warned > WARNING_SECONDS:
+        elif exceeded and time.monotonic() - self._warned > WARNING_SECONDS:
             raise Ended(exceeded, f"its processes used more {exceeded} than is allowed")
 
     def end(self) -> None:
@@ -602,8 +602,12 @@ class _Run:
                     return _mark(LIMIT, task.exercise, "timed-out", f"{self.stopped}\n{why}")
                 key = "raised" if answer.get("callable") is True else "not-implemented"
                 return _mark(ERROR, task.exercise, key, why)
-            if answer["did"] in ("too much", "over limit"):
+            if answer["did"] == "too much":
                 return _mark(LIMIT, task.exercise, "rank-crashed", plain_text(answer.get("why"), 300))
+            if answer["did"] == "over limit":
+                key = "timed-out" if session.exceeded == "time" else "rank-crashed"
+                return _mark(LIMIT, task.exercise, key, f"The check was stopped: the ranks used more "
+                             f"{session.exceeded or 'processes'} than is allowed.")
             if answer["did"] == "nonsense":
                 return self._nonsense(task, plain_text(answer.get("why"), 2000))
             if answer["did"] != "check":
