@@ -16,7 +16,7 @@ from autograder.exercises.record import Draw, Exercise, Holds, Raises, Trial, co
 from autograder.exercises.rules import agrees, identical, misfit, rule_on, rule_on_behaviour, rule_on_error, shown
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
-from autograder.ranks.report import RankOutcome, ranks_words, sentence
+from autograder.ranks.report import RankOutcome, ranks_words
 from autograder.ranks.wire import Opaque
 
 ASSIGNMENT = "sum_or_mean"
@@ -331,7 +331,7 @@ def _scale_error(draw: Draw, hidden: bool) -> list[Trial]:
     gaps = reference * torch.tensor([1.0, 0, 1, 0, 1, 1], dtype=torch.float64)
     if hidden:
         matrix = draw.normal(3, 4)
-        return [scaled("the sign turned", matrix, -1.0), scaled("a matrix, 16 times too long", matrix, 16.0),
+        return [scaled("a matrix, 16 times too long", matrix, 16.0), scaled("a matrix, -3 times", matrix, -3.0),
                 scaled("a first element of zero", gaps.roll(-1), 0.25),
                 scaled("float32, 1/3", draw.normal(5, mean=2.0).float(), 1 / 3),
                 scaled("a single element", torch.tensor([3.0], dtype=torch.float64), -0.5),
@@ -350,6 +350,7 @@ def _scale_error(draw: Draw, hidden: bool) -> list[Trial]:
     other = reference + draw.normal(6)
     return [scaled("equal", reference, 1.0), scaled("8 times too long", reference, 8.0),
             scaled("1/8", reference, 0.125, 3e-8), scaled("a zero update", reference, 0.0),
+            scaled("the sign turned", reference, -1.0),
             scaled("zeros in both", gaps, 8.0),
             none("wrong weights", reference, other, "no factor turns the reference into this update"),
             none("equally long, another direction", reference, reference.flip(0), "the direction differs"),
@@ -420,7 +421,7 @@ def rule_on_ring(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
     """The general rule; then the ring's traffic: tensors sent to one neighbour, at most 2(P−1)·⌈n/P⌉ elements per
     rank, and in all no fewer than any all-reduce of single messages needs, 2(P−1)·n."""
     if reasons := rule_on(trial, outcomes):
-        return reasons
+        return [*_all_send(outcomes, reasons), *reasons]
     size, n = trial.world_size, trial.facts["elements"]
     calls = {outcome.rank: _own_calls(outcome) for outcome in outcomes}
     sent = {rank: sum(call.elements for call in own if call.name == "send") for rank, own in calls.items()}
@@ -448,6 +449,15 @@ def rule_on_ring(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
     return []
 
 
+def _all_send(outcomes: Sequence[RankOutcome], reasons: Sequence[Reason]) -> list[Reason]:
+    """Why ranks wait that all want to send."""
+    pending = [call.name for outcome in outcomes for call in outcome.pending]
+    if reasons[0].key != "deadlock" or set(pending) != {"send"}:
+        return []
+    return [Reason("deadlock", f"{reasons[0].sentence}\nA send ends when the other rank receives, and none does: send "
+                               "and receive at once (isend).")]
+
+
 def _traffic(trial: Trial, sent: dict[int, int]) -> str:
     """Each rank's bytes beside those of the ideal ring."""
     size, n = trial.world_size, trial.facts["elements"]
@@ -458,7 +468,7 @@ def _traffic(trial: Trial, sent: dict[int, int]) -> str:
         groups.setdefault(elements, []).append(rank)
     said = "; ".join(f"{ranks_words(ranks)} {elements} elements = {elements * width} bytes"
                      for elements, ranks in groups.items())
-    return (f"Sent: {sentence(said)}.\nIdeal is 2(P−1)/P·s = {2 * (size - 1) / size:.4g} · {payload} = "
+    return (f"Sent: {said}.\nIdeal is 2(P−1)/P·s = {2 * (size - 1) / size:.4g} · {payload} = "
             f"{2 * (size - 1) * payload / size:.6g} bytes per rank; at most 2(P−1)·⌈n/P⌉ = {most} elements = "
             f"{most * width} bytes.")
 
@@ -511,7 +521,7 @@ def _ring_time(draw: Draw, hidden: bool) -> list[Trial]:
                      ((num_bytes, size, startup, bandwidth),), float(right), mistakes=_distinct(right, mistakes))
 
     if hidden:
-        return [trial(25_000_000, 1024, 2e-5, 5e10), trial(4, 8, 5e-6, 1e11),
+        return [trial(25_000_000, 1024, 2e-5, 5e10), trial(4096, 8, 5e-6, 1e9),
                 trial(draw.integer(10, 99), 3, draw.integer(1, 9) / 8, 4.0),
                 trial(0, 5, 0.25, 10.0, "an empty payload"), trial(10**9, 1, 1e-5, 1e10, "one rank"),
                 trial(1000, 4, 0.0, 250.0, "no startup"),
