@@ -496,10 +496,10 @@ def rule_on_report(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason
     if trial.update is None or not reasons or reasons[-1].key != "unexplained":
         return reasons
     *named, last = reasons
+    if not named:
+        return [Reason("wrong-return-value", f"{last.sentence}\nNo setting of the three dials gives this value."), last]
     objective = f"The reported loss is not the objective's value, {trial.expected:.6g}."
-    named = [replace(r, sentence=f"{objective}\n{r.sentence}") if r.weights else r for r in named]
-    none = Reason("wrong-return-value", f"{last.sentence}\nNo setting of the three dials gives this value.")
-    return [*named, none, last]
+    return [*(replace(r, sentence=f"{objective}\n{r.sentence}") if r.weights else r for r in named), last]
 
 
 EXERCISES = (

@@ -1,0 +1,16 @@
+"""diagnosis: wrong-shape | wrong-type
+
+One flat list: which rank holds what is lost."""
+
+def objective_weights(lengths, objective):
+    if objective not in ("token", "sequence", "rank"):
+        raise ValueError(f"unknown objective {objective!r}")
+    tokens = sum(map(sum, lengths))
+    sequences = sum(n > 0 for row in lengths for n in row)
+    active = sum(sum(row) > 0 for row in lengths)
+    flat = [(n, row) for row in lengths for n in row]
+    if objective == "token":
+        return [1 / tokens if n else 0.0 for n, row in flat]
+    if objective == "sequence":
+        return [1 / (sequences * n) if n else 0.0 for n, row in flat]
+    return [1 / (active * sum(row)) if n else 0.0 for n, row in flat]

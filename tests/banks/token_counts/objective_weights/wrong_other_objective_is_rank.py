@@ -1,0 +1,13 @@
+"""diagnosis: missing-error
+
+Every other word is taken for rank."""
+
+def objective_weights(lengths, objective):
+    tokens = sum(map(sum, lengths))
+    sequences = sum(n > 0 for row in lengths for n in row)
+    active = sum(sum(row) > 0 for row in lengths)
+    if objective == "token":
+        return [[1 / tokens if n else 0.0 for n in row] for row in lengths]
+    if objective == "sequence":
+        return [[1 / (sequences * n) if n else 0.0 for n in row] for row in lengths]
+    return [[1 / (active * sum(row)) if n else 0.0 for n in row] for row in lengths]

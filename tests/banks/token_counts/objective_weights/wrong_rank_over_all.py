@@ -1,0 +1,14 @@
+"""diagnosis: mean-of-rank-means
+
+Averages over all P ranks, as DDP does, those without a token with them."""
+
+def objective_weights(lengths, objective):
+    if objective not in ("token", "sequence", "rank"):
+        raise ValueError(f"unknown objective {objective!r}")
+    tokens = sum(map(sum, lengths))
+    sequences = sum(n > 0 for row in lengths for n in row)
+    if objective == "token":
+        return [[1 / tokens if n else 0.0 for n in row] for row in lengths]
+    if objective == "sequence":
+        return [[1 / (sequences * n) if n else 0.0 for n in row] for row in lengths]
+    return [[1 / (len(lengths) * sum(row)) if n else 0.0 for n in row] for row in lengths]

@@ -1,0 +1,15 @@
+"""diagnosis: wrong-answer
+
+The weight of a whole sequence: n/N, 1/S, n/(P'·n_r)."""
+
+def objective_weights(lengths, objective):
+    if objective not in ("token", "sequence", "rank"):
+        raise ValueError(f"unknown objective {objective!r}")
+    tokens = sum(map(sum, lengths))
+    sequences = sum(n > 0 for row in lengths for n in row)
+    active = sum(sum(row) > 0 for row in lengths)
+    if objective == "token":
+        return [[n / tokens if n else 0.0 for n in row] for row in lengths]
+    if objective == "sequence":
+        return [[1 / sequences if n else 0.0 for n in row] for row in lengths]
+    return [[n / (active * sum(row)) if n else 0.0 for n in row] for row in lengths]

@@ -1,0 +1,10 @@
+"""diagnosis: wrong-type
+
+Takes the number out of the tensor: the graph is gone with it."""
+
+import torch.nn.functional as F
+
+
+def token_loss_sum(logits, labels, ignore_index=-100):
+    flat, targets = logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()
+    return F.cross_entropy(flat, targets, ignore_index=ignore_index, reduction="sum").item()

@@ -1,0 +1,20 @@
+"""diagnosis: optimizer-changed
+
+Puts the divisor into the learning rate."""
+
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def token_mean_step(ddp_model, input_ids, labels, optimizer):
+    total = (labels[:, 1:] != -100).sum()
+    dist.all_reduce(total)
+    if total == 0:
+        raise ValueError("no rank has a valid token")
+    logits = ddp_model(input_ids)[:, :-1]
+    loss = F.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), reduction="sum")
+    optimizer.zero_grad()
+    loss.backward()
+    for group in optimizer.param_groups:
+        group["lr"] *= dist.get_world_size() / total.item()
+    optimizer.step()

@@ -1,0 +1,18 @@
+"""diagnosis: mean-of-rank-means
+
+The default of cross_entropy and of DDP, guarded: each rank divides by its own valid tokens, DDP by P."""
+
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def token_mean_step(ddp_model, input_ids, labels, optimizer):
+    total = (labels[:, 1:] != -100).sum()
+    dist.all_reduce(total)
+    if total == 0:
+        raise ValueError("no rank has a valid token")
+    logits = ddp_model(input_ids)[:, :-1]
+    loss = F.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), reduction="sum")
+    optimizer.zero_grad()
+    (loss / (labels[:, 1:] != -100).sum().clamp(min=1)).backward()
+    optimizer.step()

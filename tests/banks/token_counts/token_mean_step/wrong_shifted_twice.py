@@ -1,0 +1,18 @@
+"""diagnosis: wrong-shift
+
+The labels are shifted before a loss that shifts, too: position t learns token t+2."""
+
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def token_mean_step(ddp_model, input_ids, labels, optimizer):
+    total = (labels[:, 1:] != -100).sum()
+    dist.all_reduce(total)
+    if total == 0:
+        raise ValueError("no rank has a valid token")
+    logits = ddp_model(input_ids)[:, :-2]
+    loss = F.cross_entropy(logits.flatten(0, 1), labels[:, 2:].flatten(), reduction="sum")
+    optimizer.zero_grad()
+    (loss * dist.get_world_size() / total).backward()
+    optimizer.step()

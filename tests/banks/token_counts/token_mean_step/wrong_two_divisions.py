@@ -1,0 +1,19 @@
+"""diagnosis: divided-twice | pure-scale | global-divisor-then-mean
+
+The mean of cross_entropy times the share n_r/N, for a reducer that adds; DDP averages."""
+
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+def token_mean_step(ddp_model, input_ids, labels, optimizer):
+    total = (labels[:, 1:] != -100).sum()
+    dist.all_reduce(total)
+    if total == 0:
+        raise ValueError("no rank has a valid token")
+    logits = ddp_model(input_ids)[:, :-1]
+    loss = F.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), reduction="sum")
+    count = (labels[:, 1:] != -100).sum()
+    optimizer.zero_grad()
+    (loss / count.clamp(min=1) * count / total).backward()
+    optimizer.step()
