@@ -17,6 +17,7 @@ from autograder.diagnosis import KEYS
 BANKS = Path(__file__).parent / "banks"
 FILES = sorted(BANKS.glob("*/*/*.py"))
 EXERCISES = sorted({file.parent for file in FILES})
+AT_ONCE = {"right": 2, "wrong": 5}
 
 
 def name_of(path: Path) -> str:
@@ -36,6 +37,16 @@ def load(file: Path):
     return getattr(module, file.parent.name)
 
 
+def cases(kind: str) -> list:
+    """All files of a kind; those beyond the first few of an exercise are for `make test-all`."""
+    found = []
+    for exercise in EXERCISES:
+        for number, file in enumerate(sorted(exercise.glob(f"{kind}_*.py"))):
+            marks = [pytest.mark.slow] if number >= AT_ONCE[kind] else []
+            found.append(pytest.param(file, id=name_of(file), marks=marks))
+    return found
+
+
 def docstring(file: Path) -> str:
     return ast.get_docstring(ast.parse(file.read_text())) or ""
 
@@ -45,13 +56,13 @@ def accepted_keys(file: Path) -> list[str]:
     return [key.strip() for key in keys.split("|")] if mark == "diagnosis" else []
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.name.startswith("right_")], ids=name_of)
+@pytest.mark.parametrize("file", cases("right"))
 def test_right_answer_passes(file):
     verdict = grade(file.parent.name, load(file), trials="all")
     assert verdict.passed and verdict.diagnosis is None and verdict.credit == 1, f"\n{verdict}"
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.name.startswith("wrong_")], ids=name_of)
+@pytest.mark.parametrize("file", cases("wrong"))
 def test_wrong_answer_fails_and_is_named(file):
     verdict = grade(file.parent.name, load(file), trials="all")
     assert not verdict.passed and verdict.credit < 1, f"passes, though: {docstring(file)}"
