@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 SOURCES := $(wildcard autograder tests bench nbgrader_config.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test test-slow test-all demo bench release lint
+.PHONY: help env frameworks lab test test-slow test-all demo bench release lint
 
 help:
 	@echo "make lab        open the course in JupyterLab (LAB_ARGS='--no-browser --port 8899' is handed on)"
@@ -25,11 +25,19 @@ help:
 	@echo "make bench      measure check latency and memory"
 	@echo "make release    make release/ from source/ again, with nbgrader"
 	@echo "make lint       ruff"
+	@echo "make frameworks add Accelerate, Lightning and Transformers to .venv, for the survey of real trainers"
 	@echo "make env        make .venv alone (PYTHON=python3.11 picks the interpreter;"
 	@echo "                TORCH_INDEX=$(CPU_INDEX) the small CPU build of torch)"
 
 env: $(STAMP)
 	@echo "$(VENV) is ready."
+
+frameworks: $(VENV)/.frameworks
+	@echo "$(VENV) has Accelerate, Lightning and Transformers too."
+
+$(VENV)/.frameworks: $(STAMP)
+	$(PY) -m pip install --quiet -c constraints.txt -e '.[frameworks]'
+	@touch $@
 
 lab: $(STAMP)
 	@$(PY) -m autograder.classroom.lab $(LAB_ARGS)
