@@ -122,7 +122,8 @@ class Launch:
             for rank, answer in self._answers(deadline - time.monotonic()):
                 if answer is None or answer["did"] == "raised":
                     self._load_errors[rank] = _outcome_of(rank, answer)
-                joining.discard(rank)
+                if answer is None or answer["did"] != "where":  # a late answer to a question of the trial before
+                    joining.discard(rank)
             joining -= self._load_errors.keys()
         if joining or self._loading & set(range(task.world_size)):
             self.usable = False
@@ -155,6 +156,8 @@ class Launch:
             finished_before = sum(outcome.finished for outcome in outcomes)
             for rank, answer in self._answers(min(deadline, look_at if not asked else deadline) - now):
                 if answer is not None and answer["did"] == "where":
+                    if rank not in asked:  # it has ended meanwhile, or answers a question of the trial before
+                        continue
                     self._note_where(outcomes[rank], answer)
                     asked.discard(rank)
                     if not asked:
