@@ -32,7 +32,7 @@ PRELOAD = (*server.PRELOAD, "autograder.grading", "autograder.notebook", "IPytho
 _GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
 _ASK_SECONDS = 20.0
 _MAX_PARTS = 300_000  # values in an answer to the grader
-_RESULT_BYTES = 24 * 2**20  # of all outcomes of one check
+_RESULT_BYTES = 160 * 2**20  # of all outcomes of one check (wide models make some 90 MB)
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 
 

@@ -43,7 +43,7 @@ from autograder.verdict import Verdict, plain_text
 __all__ = ["Check", "Choice", "Mark", "SealedExecute", "configure", "read_grade_cell"]
 RIGHT, WRONG, ERROR, LIMIT, INFRASTRUCTURE = OUTCOMES = ("right", "wrong", "error", "limit", "infrastructure")
 MIME = "application/vnd.autograder.mark+json"  # an output's data for reports: outcome, credit, verdict
-MAX_ANSWER = 32 * 2**20
+MAX_ANSWER = 192 * 2**20
 MAX_PICTURE = 2**21
 MAX_NOTEBOOK = 8 * 2**20  # bytes of learners' outputs kept in one notebook
 JUDGE_SECONDS = 120.0
