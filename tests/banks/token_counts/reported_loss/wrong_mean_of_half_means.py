@@ -1,4 +1,4 @@
-"""diagnosis: wrong-return-value | wrong-answer | mean-of-rank-means
+"""diagnosis: wrong-return-value | unexplained
 
 Means of the two halves of the ranks, averaged: a mean of means on another level."""
 
