@@ -12,6 +12,7 @@ from importlib import import_module
 
 # name: (module, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
+    "grade": ("autograder.classroom.grade", "grade a class sealed, in parallel, and go on where it was stopped"),
     "survey": ("autograder.survey.command", "measure what each token weighs in real trainers"),
 }
 

@@ -1,0 +1,150 @@
+"""A course as the commands see it: its nbgrader settings, folders, gradebook, and what was handed in."""
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config, PyFileConfigLoader
+
+from autograder.classroom import seal
+
+CONFIG = "nbgrader_config.py"
+LOCKED_SECONDS = 20.0
+
+
+class Refused(Exception):
+    """A command cannot do what it was asked; the message says why and what to do."""
+
+
+class Course:
+    """The course in `root`. Raises Refused when there is none."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        if not (self.root / CONFIG).is_file():
+            raise Refused(f"There is no {CONFIG} in {self.root}: run this in the root of the course.")
+        self.config: Config = PyFileConfigLoader(CONFIG, path=str(self.root)).load_config()
+        self.folders = CourseDirectory(config=self.config)
+        self.id = self.folders.course_id
+        self.db_url = self.folders.db_url
+        file = self.gradebook_file
+        self.state = file.parent if file is not None else self.root / ".course"
+        if "SealedExecute" not in str(self.config.Autograde.get("autograde_preprocessors", "")):
+            secret = self.config.ExecuteToTheEnd.get("secret_file") or str(self.state / "secret")
+            seal.configure(self.config, secret_file=str(secret))
+
+    @property
+    def gradebook_file(self) -> Path | None:
+        """The file of the gradebook, None where it is no SQLite file."""
+        kind, _, rest = self.db_url.partition(":///")
+        return Path(rest.partition("?")[0]) if kind == "sqlite" and rest else None
+
+    def gradebook(self) -> Gradebook:
+        return Gradebook(self.db_url, self.id)
+
+    def notebooks(self, assignment: str) -> list[str]:
+        """The notebooks of an assignment as the gradebook knows them; Refused for an unknown assignment."""
+        file = self.gradebook_file
+        if file is not None and not file.exists():
+            raise Refused(f"There is no gradebook {file}: nbgrader generate_assignment {assignment} makes it.")
+        with self.gradebook() as gradebook:
+            try:
+                found = [notebook.name for notebook in gradebook.find_assignment(assignment).notebooks]
+            except MissingEntry:
+                known = ", ".join(sorted(each.name for each in gradebook.assignments)) or "none"
+                raise Refused(f"The gradebook knows no assignment {assignment!r} (it knows: {known}). Run "
+                              f"nbgrader generate_assignment {assignment} first.") from None
+        if not found:
+            raise Refused(f"The gradebook knows no notebook of {assignment}: run nbgrader generate_assignment "
+                          f"{assignment} first.")
+        return found
+
+    def folder(self, step: str, student: str, assignment: str) -> Path:
+        """The folder of a step ("submitted", "autograded", …) as nbgrader lays it out."""
+        return Path(self.folders.format_path(getattr(self.folders, f"{step}_directory"), student, assignment))
+
+    def students(self, assignment: str) -> list[str]:
+        """Who handed this assignment in, in alphabetical order."""
+        marker = "\0"
+        pattern = str(self.folder("submitted", marker, assignment))
+        before, _, after = pattern.partition(marker)
+        found = []
+        for place in Path(before).glob("*") if Path(before).is_dir() else ():
+            if Path(f"{place}{after}").is_dir() and not place.name.startswith("."):
+                found.append(place.name)
+        return sorted(found)
+
+    def check_writable(self) -> None:
+        """Refused, with the reason, when gradebook or disk take no more."""
+        file = self.gradebook_file
+        if file is None:
+            return
+        try:
+            with closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=LOCKED_SECONDS)) as book:
+                book.execute("begin immediate")
+                book.execute("create table probe_of_autograder (x)")
+                book.rollback()
+        except sqlite3.OperationalError as error:
+            raise Refused(_trouble(file, str(error))) from None
+        self.check_space()
+
+    def check_space(self) -> None:
+        """Refused when the disk of the gradebook or of the graded notebooks is full or read-only."""
+        for folder in {self.state, self.root}:
+            probe = folder / f".room-{os.getpid()}"
+            try:
+                probe.write_bytes(bytes(1 << 16))
+            except OSError as error:
+                raise Refused(disk_trouble(error, folder)) from None
+            finally:
+                try:
+                    probe.unlink(missing_ok=True)
+                except OSError:
+                    pass
+
+    @contextmanager
+    def lock(self, assignment: str) -> Iterator[None]:
+        """Hold the assignment for this process alone; the system lets go of it whenever the process ends."""
+        file = self.state / "graded" / assignment / "lock"
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle = file.open("a+")
+        except OSError as error:
+            raise Refused(disk_trouble(error, file.parent)) from None
+        with handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                handle.seek(0)
+                raise Refused(f"{assignment} is being graded already, by process "
+                              f"{handle.read().strip() or chr(63)} on this "
+                              "course. Wait for it, or end it and run this again.") from None
+            handle.truncate(0)
+            handle.write(str(os.getpid()))
+            handle.flush()
+            yield
+
+
+def disk_trouble(error: OSError, place: Path) -> str:
+    """What to tell when a file could not be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk is full: {place} takes no more. Free some space and run this again."
+    return f"{place} cannot be written: {error.strerror or error}."
+
+
+def _trouble(file: Path, said: str) -> str:
+    if "locked" in said:
+        return (f"The gradebook {file} is locked by another program, for {LOCKED_SECONDS:.0f} seconds now. Close what "
+                "holds it (a running nbgrader, formgrader, a database browser) and run this again.")
+    if "readonly" in said or "read-only" in said or "unable to open" in said:
+        return f"The gradebook {file} cannot be written ({said}). Change its permissions, or its folder's."
+    if "full" in said:
+        return f"The disk is full: the gradebook {file} takes no more. Free some space and run this again."
+    return f"The gradebook {file} does not work: {said}."

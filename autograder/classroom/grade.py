@@ -1,0 +1,369 @@
+"""`python -m autograder grade ASSIGNMENT`: grade a class sealed, in parallel, and go on where it was stopped.
+
+Workers compute results, each a function of one submission; the results are kept beside the gradebook; this process
+alone then runs nbgrader's own autograding for the student, with the result in place of an execution. So late
+penalties, extensions, marks by hand, folders and the gradebook are nbgrader's, and a grader that is killed has lost
+nothing but what was under way.
+"""
+from __future__ import annotations
+
+import argparse
+import hashlib
+import logging
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbgrader.api import MissingEntry
+from nbgrader.converters import Autograde
+from sqlalchemy.exc import SAWarning
+from tqdm import tqdm
+from traitlets.config import LoggingConfigurable
+
+from autograder.classroom import submission
+from autograder.classroom.course import Course, Refused, disk_trouble
+from autograder.classroom.results import Results
+from autograder.classroom.sandbox import NoSandbox, require
+from autograder.classroom.sealed import INFRASTRUCTURE, SealedExecute, StopGrading, questions
+from autograder.classroom.submission import PreparedExecute, Result, Task
+from autograder.classroom.workers import Workers
+
+MAX_MEGABYTES = 64.0
+_SEALED = "autograder.classroom.sealed.SealedExecute"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("assignment")
+    parser.add_argument("--jobs", type=_count, metavar="N", help="processes that grade (default: one per core)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a running dask scheduler, say tcp://host:8786")
+    parser.add_argument("--student", action="append", metavar="S", help="only this one's submission (may be repeated)")
+    parser.add_argument("--exercise", metavar="E", help="only this exercise; marks of the others stay as they are")
+    parser.add_argument("--force", action="store_true", help="grade again what is graded already")
+    parser.add_argument("--unsealed", action="store_true", help="without a sandbox: submissions run with your rights")
+    parser.add_argument("--max-megabytes", type=float, default=MAX_MEGABYTES, metavar="MB",
+                        help="refuse notebooks larger than this (default: %(default)g)")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least one process is needed")
+    return number
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0: all is graded; 1: some submission or all of it could not be, with the reason on stderr; 130: interrupted."""
+    try:
+        course = Course(Path.cwd())
+        grading = Grading(course, arguments.assignment, students=arguments.student, exercise=arguments.exercise,
+                          force=arguments.force, unsealed=arguments.unsealed, max_megabytes=arguments.max_megabytes)
+        with course.lock(arguments.assignment), grading.logged():
+            try:
+                grading.go(arguments.jobs, arguments.scheduler)
+            finally:
+                for line in grading.summary():
+                    print(line, flush=True)
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped. What is graded is kept: the same command goes on from there.", file=sys.stderr)
+        return 130
+    return 1 if grading.report.failed else 0
+
+
+@dataclass
+class Report:
+    """What a run did: students by what became of them."""
+
+    graded: list[str] = field(default_factory=list)
+    up_to_date: int = 0
+    by_hand: list[str] = field(default_factory=list)  # student: grade cells that a person must mark
+    failed: dict[str, str] = field(default_factory=dict)  # student: why there is no mark
+
+
+class Grading:
+    """One run over (part of) a class. Raises Refused, with what to do, when it cannot begin or go on."""
+
+    def __init__(self, course: Course, assignment: str, *, students: list[str] | None = None,
+                 exercise: str | None = None, force: bool = False, unsealed: bool = False,
+                 max_megabytes: float = MAX_MEGABYTES) -> None:
+        self.course, self.assignment, self.exercise, self.force = course, assignment, exercise, force
+        self.max_bytes = max_megabytes * 1e6
+        self.report = Report()
+        self.results = Results(course.state / "graded" / assignment)
+        if unsealed:
+            course.config.SealedExecute.unsealed = True
+        self.sealed = not SealedExecute(config=course.config).unsealed
+        self.notebooks = course.notebooks(assignment)
+        self.students = course.students(assignment)
+        if not self.students:
+            raise Refused(f"There are no submissions of {assignment} in {course.folder('submitted', '*', assignment)}: "
+                          f"collect them first (nbgrader collect {assignment}).")
+        if students:
+            unknown = sorted(set(students) - set(self.students))
+            if unknown:
+                raise Refused(f"There is no submission of {assignment} by {', '.join(unknown)}.")
+            self.students = sorted(set(students))
+        self.questions = {name: questions(course.db_url, assignment, name)[1] for name in self.notebooks}
+        if exercise is not None and not any(exercise in sources for sources in self.questions.values()):
+            known = ", ".join(name for sources in self.questions.values() for name in sources)
+            raise Refused(f"{assignment} has no exercise {exercise!r}; it has {known}.")
+        self.settings = submission.settings_of(course.config)
+        self.seeds = {name: submission.seeds_of(sources, course.config) for name, sources in self.questions.items()}
+        self._pending: dict[str, dict[str, Result]] = {}
+        self._keys: dict[str, dict[str, str]] = {}
+        self._old: dict[tuple[str, str], Result] = {}
+
+    def logged(self) -> _Logged:
+        """While this context lasts, what nbgrader logs goes to a file beside the results."""
+        return _Logged(self.results.folder / "log.txt")
+
+    def go(self, jobs: int | None = None, scheduler: str | None = None) -> None:
+        self.course.check_writable()
+        self._elsewhere = scheduler is not None
+        if self.sealed and not self._elsewhere:
+            try:
+                require()
+            except NoSandbox as error:
+                raise Refused(str(error).replace("--SealedExecute.unsealed=True", "--unsealed")) from None
+        if not self.sealed:
+            print("Grading WITHOUT a sandbox: every submission runs with your rights.", file=sys.stderr, flush=True)
+        self.results.clean()
+        todo = [student for student in self.students if not self._is_done(student)]
+        self.report.up_to_date = len(self.students) - len(todo)
+        with tqdm(total=len(todo), unit="submission", desc=self.assignment, dynamic_ncols=True) as progress:
+            self._progress = progress
+            ready = [student for student in todo if self._from_cache(student)]
+            for student in ready:
+                self._write(student)
+            rest = [student for student in todo if student not in set(ready) | set(self.report.failed)]
+            if rest:
+                with Workers(min(jobs, len(rest)) if jobs else None, scheduler) as workers:
+                    self._grade(rest, workers)
+
+    def summary(self) -> Iterator[str]:
+        report = self.report
+        yield f"{len(report.graded)} graded, {report.up_to_date} graded before, {len(report.failed)} not graded."
+        for line in report.by_hand:
+            yield f"Needs a mark by hand: {line}"
+        for student, why in sorted(report.failed.items()):
+            yield f"Not graded: {student}: {why}"
+
+    # ---- what there is to do -------------------------------------------------------------------------------
+
+    def _files(self, student: str) -> dict[str, Path]:
+        """The notebooks of the assignment that a student handed in."""
+        folder = self.course.folder("submitted", student, self.assignment)
+        files = {name: folder / f"{name}.ipynb" for name in self.notebooks}
+        return {name: file for name, file in files.items() if file.is_file()}
+
+    def _key(self, name: str, file: Path) -> str:
+        with file.open("rb") as content:
+            handed_in = hashlib.file_digest(content, "sha256").hexdigest() if hasattr(hashlib, "file_digest") \
+                else hashlib.sha256(content.read()).hexdigest()
+        return submission.digest([handed_in, self.questions[name], self.seeds[name], self.settings,
+                                  submission.engine_version()])
+
+    def _is_done(self, student: str) -> bool:
+        """Whether gradebook and graded notebooks hold what grading this submission again would put there."""
+        keys = self._keys[student] = {}
+        for name, file in self._files(student).items():
+            if file.stat().st_size <= self.max_bytes:
+                keys[name] = self._key(name, file)
+        written = self.results.written(student)
+        folder = self.course.folder("autograded", student, self.assignment)
+        return (not self.force and bool(keys) and len(keys) == len(self._files(student))
+                and written.get("keys") == keys and all((folder / f"{name}.ipynb").is_file() for name in keys)
+                and self._timestamp(student, "submitted") == self._timestamp(student, "autograded")
+                and written.get("marks") == self._marks(student))
+
+    def _timestamp(self, student: str, step: str) -> str | None:
+        file = self.course.folder(step, student, self.assignment) / "timestamp.txt"
+        return file.read_text() if file.is_file() else None
+
+    def _marks(self, student: str) -> dict[str, float | None]:
+        """The automatic marks that the gradebook holds, by notebook and grade cell."""
+        with self.course.gradebook() as gradebook:
+            try:
+                handed_in = gradebook.find_submission(self.assignment, student)
+            except MissingEntry:
+                return {}
+            return {f"{notebook.name}/{grade.name}": grade.auto_score
+                    for notebook in handed_in.notebooks for grade in notebook.grades}
+
+    def _from_cache(self, student: str) -> bool:
+        """Whether the results of all notebooks are there from before; they then wait to be written."""
+        if self.force or not self._keys[student] or len(self._keys[student]) != len(self._files(student)):
+            return False
+        found = {name: self.results.get(student, name, key) for name, key in self._keys[student].items()}
+        if not all(result is not None and result.judged for result in found.values()):
+            return False
+        self._pending[student] = found
+        return True
+
+    # ---- grading -------------------------------------------------------------------------------------------
+
+    def _grade(self, students: list[str], workers: Workers) -> None:
+        for (student, name), task, found in workers.map(self._tasks(students)):
+            result = Result.from_dict(found) if isinstance(found, dict) else submission.given_up(task, found)
+            old = self._old.pop((student, name), None)
+            if old is not None:
+                result = submission.merged(result, old, self.exercise)
+            if result.judged:
+                try:
+                    self.results.put(student, name, result)
+                except OSError as error:
+                    raise Refused(disk_trouble(error, self.results.folder)) from None
+            if student in self.report.failed:
+                continue
+            self._pending.setdefault(student, {})[name] = result
+            if set(self._pending[student]) == set(self._keys[student]):
+                self._write(student)
+
+    def _tasks(self, students: list[str]) -> Iterator[tuple[tuple[str, str], Task, str | None]]:
+        for student in students:
+            files = self._files(student)
+            tasks = []
+            try:
+                if not files:
+                    raise Refused(self._no_notebook(student))
+                for name, file in files.items():
+                    tasks.append((name, self._task(student, name, file)))
+            except Refused as refused:
+                self._fail(student, str(refused))
+                continue
+            for name, task in tasks:
+                only = self.exercise if self.exercise in self.questions[name] else None
+                old = self.results.latest(student, name) if self.exercise is not None else None
+                if old is None or old.digest != task.digest or only not in old.marks:
+                    only = None  # nothing to keep from before: all of it is graded
+                else:
+                    self._old[student, name] = old
+                yield (student, name), task, only
+
+    def _no_notebook(self, student: str) -> str:
+        folder = self.course.folder("submitted", student, self.assignment)
+        wanted, there = f"{self.notebooks[0]}.ipynb", sorted(file.name for file in folder.glob("*.ipynb"))
+        if not there:
+            return f"{folder} holds no notebook."
+        return (f"{folder} holds no {wanted}, but {', '.join(there)}. Rename it, or take the upload in with: "
+                f"python -m autograder collect {self.assignment} FOLDER")
+
+    def _task(self, student: str, name: str, file: Path) -> Task:
+        """A submission after nbgrader's sanitizing steps, as data. Refused when it is no notebook."""
+        if file.stat().st_size > self.max_bytes:
+            raise Refused(f"{file.name} has {file.stat().st_size / 1e6:.0f} MB, more than the {self.max_bytes / 1e6:g} "
+                          "that are accepted. Have it handed in without outputs, or raise --max-megabytes.")
+        converter = self._converter(student)
+        exporter = converter.exporter_class(parent=converter, config=converter.config)
+        exporter._preprocessors = []
+        for step in converter.sanitize_preprocessors:
+            exporter.register_preprocessor(step)
+        seen: list = []
+        exporter.register_preprocessor(lambda nb, resources: (seen.append(nb) or nb, resources))
+        resources = {"unique_key": name, "nbgrader": {"student": student, "assignment": self.assignment,
+                                                      "notebook": name, "db_url": self.course.db_url}}
+        try:
+            exporter.from_filename(str(file), resources=resources)
+        except Exception as error:
+            logging.getLogger("traitlets").debug("%s", traceback.format_exc())
+            self.course.check_writable()
+            raise Refused(f"{file.name} is no notebook that can be read ({_first_line(error)}). It needs to be handed "
+                          "in again.") from None
+        return Task(self._keys[student][name], submission.cells_as_data(seen[0].cells), self.questions[name],
+                    self.seeds[name], self.settings, submission.engine_version() if self._elsewhere else "")
+
+    def _converter(self, student: str) -> Autograde:
+        folders = type(self.course.folders)(config=self.course.config)
+        folders.assignment_id, folders.student_id = self.assignment, student
+        return Autograde(coursedir=folders, parent=_Parent(config=self.course.config))
+
+    # ---- writing -------------------------------------------------------------------------------------------
+
+    def _write(self, student: str) -> None:
+        """Have nbgrader write a student's marks and graded notebooks, from the results that wait."""
+        found = self._pending.pop(student)
+        converter = self._converter(student)
+        converter.force = True
+        prepared = type("PreparedSubmission", (_Prepared,), {"results": found})
+        steps = converter.autograde_preprocessors
+        converter.autograde_preprocessors = [prepared if _is_sealed(step) else step for step in steps]
+        try:
+            self.results.forget_written(student)
+            converter.start()
+            if all(result.judged for result in found.values()):
+                self.results.mark_written(student, self._keys[student], self._marks(student))
+        except StopGrading as error:
+            raise Refused(str(error)) from None
+        except Exception as error:
+            logging.getLogger("traitlets").error("%s", traceback.format_exc())
+            if isinstance(error, OSError):
+                raise Refused(disk_trouble(error, self.results.folder)) from None
+            self.course.check_writable()  # a full disk, a gradebook that is locked: says so, and nothing is lost
+            log = self.results.folder / "log.txt"
+            self._fail(student, f"nbgrader could not write it ({_first_line(error)}); see {log}")
+            return
+        self.report.graded.append(student)
+        names = [name for result in found.values() for name, mark in result.marks.items()
+                 if mark.outcome == INFRASTRUCTURE]
+        if names:
+            self.report.by_hand.append(f"{student}: {', '.join(names)}")
+        self._progress.update()
+
+    def _fail(self, student: str, why: str) -> None:
+        """A submission that cannot be graded: the gradebook knows it and has no mark for it."""
+        with self.course.gradebook() as gradebook:
+            gradebook.update_or_create_student(student)
+            gradebook.update_or_create_submission(self.assignment, student)
+        self.report.failed[student] = why
+        self._progress.update()
+
+
+class _Prepared(PreparedExecute):
+    """PreparedExecute for a student's notebooks."""
+
+    results: dict[str, Result]
+
+    def preprocess(self, nb, resources):
+        self.result = self.results[resources["nbgrader"]["notebook"]]
+        return super().preprocess(nb, resources)
+
+
+def _is_sealed(step: object) -> bool:
+    return step == _SEALED or (isinstance(step, type) and issubclass(step, SealedExecute))
+
+
+class _Parent(LoggingConfigurable):
+    """What nbgrader's converters take configuration and log from."""
+
+
+class _Logged:
+    """nbgrader's log in a file instead of on the terminal."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader's own, once for each kind of query
+        self._logger = logging.getLogger("traitlets")
+        self._level, self._propagates = self._logger.level, self._logger.propagate
+        self._handler = logging.FileHandler(self._file, mode="w")
+        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        self._logger.addHandler(self._handler)
+        self._logger.setLevel(logging.INFO)
+        self._logger.propagate = False
+
+    def __exit__(self, *_: object) -> None:
+        self._logger.removeHandler(self._handler)
+        self._handler.close()
+        self._logger.setLevel(self._level)
+        self._logger.propagate = self._propagates
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__)[:200]
