@@ -22,11 +22,12 @@ from autograder.ranks.wire import Opaque
 ASSIGNMENT = "sum_or_mean"
 _WORDS = ("global", "local"), ("sum", "mean")
 _SCALE_BOUND, _FACTOR_BOUND = 1e-6, 1e-5
-_MOVES_NOTHING = ("barrier",)
 
 
 def _own_calls(outcome: RankOutcome) -> list[Call]:
-    return [call for call in outcome.calls if call.own and call.name not in _MOVES_NOTHING]
+    """The function's calls that move data, each once: NCCL's recorder lists point-to-point calls too ("send 0->1")."""
+    return [call for call in outcome.calls if call.own and call.name not in ("barrier", "coalesced")
+            and (call.point_to_point or call.name.split()[0] not in ("send", "recv"))]
 
 
 def _distinct(right: object, mistakes: Sequence[tuple[str, object, str]]) -> tuple[tuple[Reason, object], ...]:
@@ -212,7 +213,8 @@ def rule_on_gradients(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Rea
 def _touched(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
     """After the due exception every `.grad` must be what it was."""
     for outcome in outcomes:
-        if not identical(trial.arguments[outcome.rank][0]["gradients"], wire.decode(outcome.result)["gradients"]):
+        left = wire.decode(outcome.result) if outcome.result else None
+        if left and not identical(trial.arguments[outcome.rank][0]["gradients"], left["gradients"]):
             return [Reason("changed-its-argument", f"Rank {outcome.rank} raised the error, but after it had changed "
                                                    "gradients.\nLook at the word before you touch anything.")]
     return []

@@ -10,12 +10,15 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from autograder import grade
+from autograder import grade, run_on_ranks
 from autograder.diagnosis import tier
 from autograder.exercises import exercises_of
 from autograder.exercises.record import Raises, drawn_trials
 from autograder.exercises.rules import TOLERANCE
-from autograder.exercises.sum_or_mean import _readings
+from autograder.exercises.sum_or_mean import _readings, rule_on_ring
+from autograder.ranks import wire
+from autograder.ranks.ledger import Call
+from autograder.ranks.report import RankOutcome
 from autograder.stages import gradients
 
 BANK = Path(__file__).parents[1] / "banks" / "sum_or_mean"
@@ -233,3 +236,78 @@ def test_a_rank_that_skips_a_gradient_is_told_with_its_collective():
     verdict = grade("reduce_gradients", answer("reduce_gradients", "wrong_skips_none"))
     assert verdict.diagnosis in ("deadlock", "mismatched-collectives"), str(verdict)
     assert re.search(r"rank 1 is waiting in all_reduce\(4 float64, sum\), its 2nd collective", verdict.message)
+
+
+class RefusesToLoad:
+    def __reduce__(self):
+        return int, ("not a number",)
+
+    def __call__(self, *_):
+        raise NotImplementedError
+
+
+def test_a_function_that_cannot_be_loaded_is_no_fault_of_the_grader():
+    verdict = grade("reduce_gradients", RefusesToLoad())
+    assert not verdict.passed and verdict.diagnosis in ("raised", "unneeded-error"), str(verdict)
+
+
+def ring_outcomes(trial, *calls):
+    """What ranks report that returned the right sum after these calls each."""
+    value = {"value": trial.expected, "arguments": None, "gradients": [None], "requires_grad": [False]}
+    return [RankOutcome(rank, "returned", wire.encode({**value, "arguments": trial.arguments[rank]}),
+                        calls=[Call(name, elements, "float64", peer=peer(rank)) for name, elements, peer in calls])
+            for rank in range(trial.world_size)]
+
+
+def test_a_ring_is_ruled_by_receivers_sizes_and_kinds_of_calls():
+    (trial,) = [trial for trial in trials_of("ring_all_reduce", "visible") if trial.name == "12 elements on 3 ranks"]
+
+    def after(rank):
+        return (rank + 1) % 3
+
+    def ruling(*calls):
+        return [reason.key for reason in rule_on_ring(trial, ring_outcomes(trial, *calls))]
+
+    step = ("send", 4, after)
+    assert ruling(*[step] * 4) == []
+    assert ruling(*[step] * 4, ("recv", 4, after), ("barrier", 0, lambda _: None)) == []
+    assert ruling(*[step] * 4, ("send 0->1", 4, lambda _: None), ("coalesced", 4, lambda _: None)) == []
+    assert ruling(*[step] * 4, ("send", 1, after)) == ["sent-too-much"]
+    assert ruling(*[step] * 3) == ["sent-too-little"]
+    assert ruling(*[step] * 3, ("send", 4, lambda rank: (rank - 1) % 3)) == ["forbidden-operation"]
+    assert ruling(*[step] * 4, ("all_gather", 1, lambda _: None)) == ["forbidden-operation"]
+
+
+# ---- what the quiz says
+
+
+def local_mean_then_sum(items):
+    update = items.mean()
+    dist.all_reduce(update)
+    return update.item()
+
+
+def test_question_1_local_means_that_are_summed_grow_with_the_ranks():
+    items = torch.arange(1.0, 9.0, dtype=torch.float64)
+    few, many = (run_on_ranks(local_mean_then_sum, [(part,) for part in items.chunk(size)], world_size=size)[0]
+                 for size in (2, 8))
+    assert many == pytest.approx(4 * few)
+
+
+def half_of_the_sum(count):
+    copy = torch.tensor(count, dtype=torch.int32)
+    dist.all_reduce(copy)
+    return (copy / 2).item()
+
+
+def test_question_3_an_integer_sum_wraps_around_without_a_word():
+    results = run_on_ranks(half_of_the_sum, [(2147483647,), (1,)], world_size=2, backend="gloo")
+    assert list(results) == [-1073741824.0] * 2 and not any(results.output)
+
+
+def test_question_4_ranks_of_a_ring_with_uneven_chunks_send_different_amounts():
+    ring = answer("ring_all_reduce", "right_batched")
+    results = run_on_ranks(ring, [(torch.ones(10),)] * 4, world_size=4, backend="gloo")
+    sent = [sum(call.elements for call in ledger if call.name == "send") for ledger in results.ledgers]
+    assert [len(chunk) for chunk in torch.ones(10).tensor_split(4)] == [3, 3, 2, 2]
+    assert set(sent) == {14, 15, 16} and sum(sent) == 60
