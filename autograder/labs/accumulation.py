@@ -162,16 +162,16 @@ class AccumulationLab(widgets.VBox):
     def __init__(self, state: State) -> None:
         self._drawing = _DialsDrawing()
         self._setting = False
-        wide = {"description_width": "7em"}
-        self._presets = widgets.Dropdown(options=["your own", *WINDOWS], description="window", style=wide)
+        self._presets = widgets.Dropdown(options=["your own", *WINDOWS], description="window")
         self._counts = widgets.Text(description="counts", continuous_update=False)
         self._dials = {
-            "divisor": _dial("divide by", DIVISORS),
-            "microbatches": _dial("microbatches", COMBINATIONS),
-            "ranks": _dial("ranks", COMBINATIONS),
+            name: widgets.ToggleButtons(options=options, style={"button_width": "8em"}, layout={"width": "auto"})
+            for name, options in (("divisor", DIVISORS), ("microbatches", COMBINATIONS), ("ranks", COMBINATIONS))
         }
         self._view = widgets.HTML()
-        super().__init__([widgets.HBox([self._presets, self._counts]), *self._dials.values(), self._view])
+        rows = [widgets.HBox([widgets.Label(name, layout={"width": "7.5em"}), dial])
+                for name, dial in self._dials.items()]
+        super().__init__([widgets.HBox([self._presets, self._counts]), *rows, self._view])
         self.state = state
         self._presets.observe(self._take_preset, "value")
         for control in (self._counts, *self._dials.values()):
@@ -205,11 +205,6 @@ class AccumulationLab(widgets.VBox):
             self.state = self.state
         except ValueError as error:
             self._view.value = f"<p><b>{error}</b></p>"
-
-
-def _dial(name: str, options: Sequence[str]) -> widgets.ToggleButtons:
-    style = {"button_width": "7em", "description_width": "7em"}
-    return widgets.ToggleButtons(options=options, description=name, style=style)
 
 
 class _DialsDrawing:

@@ -21,7 +21,7 @@ from autograder.window import IGNORE_INDEX
 
 START, END, PADDING = 256, 257, 258  # behind the 256 values of a byte
 VOCABULARY = 259
-LONGEST = 400  # bytes of a docstring that are used
+LONGEST = 320  # bytes of a docstring that are used
 _MODULES = (
     "argparse ast contextlib csv datetime difflib enum fractions functools heapq inspect pathlib pickle random "
     "shutil statistics string subprocess tarfile textwrap threading traceback typing uuid zipfile"

@@ -262,9 +262,9 @@ class TokenCountsLab(widgets.VBox):
         self._drawing = _Drawing()
         self._setting = False
         self._presets = widgets.Dropdown(options=["your own", *STATES], description="start from",
-                                         style={"description_width": "8em"}, layout={"width": "30em"})
+                                         style={"description_width": "11em"}, layout={"width": "34em"})
         self._sliders = [[widgets.IntSlider(min=0, max=LONGEST, description=f"rank {r}, sequence {s}",
-                                            style={"description_width": "8em"}, layout={"width": "24em"})
+                                            style={"description_width": "11em"}, layout={"width": "28em"})
                           for s in range(PER_RANK)] for r in range(RANKS)]
         columns = widgets.HBox([widgets.VBox(sliders) for sliders in self._sliders])
         self._view = widgets.HTML()
