@@ -219,10 +219,10 @@ def _item_sum_hook(draw: Draw, hidden: bool) -> list[Trial]:
                 trial("three windows, two of three ranks empty", draw.uneven_counts(3), [0, 0, 5], [1, 2, 1]),
                 trial("four ranks, two empty", half, [n + 1 for n in reversed(half)], **several)]
     return [trial("one rank", [3], [2]), trial("equal counts", [3, 3], [2, 2]),
-            trial("two uneven ranks", [2, 6], [4, 1], **several),
+            trial("two uneven ranks, several buckets", [2, 6], [4, 1], **several),
             trial("float32", [1, 3], [2, 5], dtype=torch.float32),
-            trial("several buckets, an empty rank in the second window", [2, 3], [4, 0], **several),
-            trial("three ranks, one empty", [3, 0, 2], [1, 4, 2], **several),
+            trial("two ranks, one of them empty in the second window", [2, 3], [4, 0]),
+            trial("three ranks, one empty, several buckets", [3, 0, 2], [1, 4, 2], **several),
             trial("four uneven ranks", [1, 3, 2, 0], [2, 1, 4, 2])]
 
 
