@@ -25,7 +25,7 @@ from autograder.exercises.training import (
     training_trial,
 )
 from autograder.ranks import wire
-from autograder.ranks.report import RankOutcome
+from autograder.ranks.report import RankOutcome, ranks_words
 from autograder.stages.models import describe_model
 from autograder.window import UpdateWindow
 
@@ -226,6 +226,16 @@ def _item_sum_hook(draw: Draw, hidden: bool) -> list[Trial]:
             trial("four uneven ranks", [1, 3, 2, 0], [2, 1, 4, 2])]
 
 
+def rule_on_hook(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
+    """The rule for training, and why a backward pass has not ended though no rank waits in a collective."""
+    reasons = rule_on_training(trial, outcomes)
+    idle = [o.rank for o in outcomes if o.end == "running" and not o.frames and not o.pending]
+    if reasons and reasons[0].key == "timed-out" and idle:
+        return [replace(reasons[0], sentence=f"The backward pass of {ranks_words(idle)} did not end before the "
+                        "deadline.\nIt waits for a future that the hook returned: is its result ever set?")]
+    return reasons
+
+
 # ---- train_until_exhausted
 
 def _train_until_exhausted(draw: Draw, hidden: bool) -> list[Trial]:
@@ -281,6 +291,6 @@ EXERCISES = (
     Exercise("ddp_scale", ASSIGNMENT, _ddp_scale, rule=rule_on_scales),
     Exercise("ddp_step", ASSIGNMENT, _ddp_step, stage=STAGE, rule=rule_on_training),
     Exercise("weighted_step", ASSIGNMENT, _weighted_step, stage=STAGE, rule=rule_on_training),
-    Exercise("item_sum_hook", ASSIGNMENT, _item_sum_hook, stage=STAGE, rule=rule_on_training),
+    Exercise("item_sum_hook", ASSIGNMENT, _item_sum_hook, stage=STAGE, rule=rule_on_hook),
     Exercise("train_until_exhausted", ASSIGNMENT, _train_until_exhausted, stage=STAGE, rule=rule_on_training),
 )
