@@ -607,6 +607,8 @@ def _explanation(setting: Setting, weights: Tensor, window: UpdateWindow) -> Exp
         aliases += ("active-ranks",)  # where no rank is empty all are active
     if key == "never-divided" and window.world_size == 1:
         aliases += ("divided-by-world-size",)  # by 1
+    if key == "never-divided" and max(window.microbatch_counts) <= 1:
+        aliases += ("microbatch-count",)  # also 1
     sentence = _sentence(setting, weights, window)
     return Explanation(key, setting, float(weights.sum()), sentence, weights, aliases)
 

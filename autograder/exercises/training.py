@@ -5,7 +5,7 @@ float64 by one process. So a wrong first step does not hide a right second one, 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -57,6 +57,8 @@ class ExpectedUpdate:
     extra: a further term of the objective, models → scalar, whose gradient is added to the items' (float64).
     outside: items that do not belong to this window but might have got into its update, such as the next window's.
     mistaken: sets of items that might have been taken for those of the window.
+    alternatives: further wrong updates that have a name and are no weighted sum that the dials know:
+    item gradients [N, D] → pairs of (reason, update [D]).
     """
 
     window: UpdateWindow
@@ -65,11 +67,16 @@ class ExpectedUpdate:
     clip_to: float | None = None
     outside: tuple[Tensor, ...] | None = None
     mistaken: tuple[OtherItems, ...] = ()
+    alternatives: Callable[[Tensor], Iterable[tuple[Reason, Tensor]]] | None = None
 
 
 @dataclass(frozen=True)
 class ExpectedCall:
-    """What one call must do: these updates and no other, and return this value (UNCHECKED: anything)."""
+    """What one call must do: these updates and no other, and return this value (UNCHECKED: anything).
+
+    returns may be a function of the models (float64, at the parameters before the call) that gives a number; the
+    returned one is then held to the tolerance of the dtype that trains.
+    """
 
     updates: tuple[ExpectedUpdate, ...]
     returns: object = UNCHECKED
@@ -263,9 +270,14 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
     gradients = per_item_gradients(models, training.item_losses, *update.batch)
     items = made - _extra(update, models)
     outside = per_item_gradients(models, training.item_losses, *update.outside) if update.outside else None
+    alternatives = [] if update.alternatives is None else [
+        reason for reason, other in update.alternatives(gradients)
+        if float((items - other).abs().max()) <= rtol * float(torch.maximum(items.abs().max(), other.abs().max()))]
     some = _some(len(made))
     found = dials.explain_update(items[some], gradients[:, some], window, rtol,
                                  None if outside is None else outside[:, some])
+    if alternatives:
+        return [*alternatives, *reasons_of(found, window)]
     others = _of_other_items(training, update, models, items, rtol, found[0].key != "unexplained")
     if others:
         return sorted([*others, *reasons_of(found, window)], key=lambda reason: diagnosis.tier(reason.key))
@@ -350,14 +362,21 @@ def _ranks_apart(records: Sequence[dict]) -> int | None:
 def _rule_on_returns(trial: Trial, expected: ExpectedCall, records: Sequence[dict]) -> list[Reason]:
     if expected.returns == UNCHECKED:
         return []
+    measured = callable(expected.returns)
     for rank, record in enumerate(records):
-        value = record["value"]
-        if problem := misfit(value, expected.returns):
+        value, before = record["value"], record["snapshots"][0]
+        due = float(expected.returns(models_at(trial.expected.models, before))) if measured else expected.returns
+        if problem := misfit(value, due):
             return [Reason(problem[0], f"Rank {rank} returned {problem[1]}.")]
-        if not agrees(value, expected.returns):
+        right = _close(_number(value), _number(due), before.dtype) if measured else agrees(value, due)
+        if not right:
             return [Reason("wrong-return-value", f"The update is right, but rank {rank} returned {shown(value)}; "
-                                                 f"right is {shown(expected.returns)}.")]
+                                                 f"right is {shown(due)}.")]
     return []
+
+
+def _number(value: float) -> Tensor:
+    return torch.tensor(value, dtype=torch.float64)
 
 
 def _changed(trial: Trial, number: int, records: Sequence[dict]) -> list[Reason]:
@@ -395,10 +414,11 @@ def one_synchronization(trial: Trial, number: int, expected: ExpectedCall, recor
     for rank, record in enumerate(records):
         sent = elements_sent(record)
         if sent > updates * (gradient + slack):
-            return [Reason("extra-synchronization", f"Rank {rank} sent {sent} elements for {updates} update"
-                           f"{'s' if updates > 1 else ''} of {gradient} parameters, "
-                           f"{sent / updates / gradient:.2g} times what one synchronization needs.\n"
-                           "Synchronize once per update, after the last backward.")]
+            sizes = [str(call["elements"]) for call in record["ledger"] if call["elements"] and call["name"] != "recv"]
+            calls = ", ".join(sizes[:8]) + (", …" if len(sizes) > 8 else "")
+            return [Reason("extra-synchronization", f"Rank {rank} sent {sent} elements (in calls of {calls}) for "
+                           f"{updates} update{'s' if updates > 1 else ''} of {gradient} parameters.\nEach update needs "
+                           f"{gradient}, and {slack} more suffice for counts: synchronize once, in the last backward.")]
         if sent < updates * gradient:
             return [Reason("missing-synchronization", f"Rank {rank} sent {sent} elements, but {updates} update"
                            f"{'s' if updates > 1 else ''} of {gradient} parameters need {updates * gradient}.")]

@@ -44,6 +44,9 @@ def _tolerance(arguments) -> float:
 def settings_for(cases) -> list[Setting]:
     """The plain dials; where every rank has one microbatch the microbatch dials say nothing new."""
     several = any(max(window.microbatch_counts) > 1 for _, window, _, _ in cases)
+    if all(window.world_size == 1 for _, window, _, _ in cases):  # the rank dial turns nothing
+        return [Setting(divisor, micros, "sum") for divisor, micros in product(("nothing", "microbatch", "window"),
+                                                                               ("sum", "mean"))]
     if several:
         return [Setting(*names) for names in product(("nothing", "microbatch", "rank", "window"), ("sum", "mean"),
                                                      ("sum", "mean"))]

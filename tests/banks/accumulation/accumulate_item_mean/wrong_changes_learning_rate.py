@@ -1,0 +1,15 @@
+"""diagnosis: optimizer-changed
+
+Divides the learning rate instead of the gradient."""
+
+
+def accumulate_item_mean(model, microbatches, optimizer):
+    item_count = sum(len(inputs) for inputs, _ in microbatches)
+    if item_count == 0:
+        raise ValueError("no item in the window")
+    optimizer.zero_grad()
+    for inputs, targets in microbatches:
+        (0.5 * (model(inputs) - targets).square().sum()).backward()
+    for group in optimizer.param_groups:
+        group["lr"] /= item_count
+    optimizer.step()

@@ -1,0 +1,25 @@
+"""diagnosis: not-synchronized
+
+Divides the reduced gradient by the rank's own count: every rank makes another step."""
+
+import torch
+import torch.distributed as dist
+
+
+def accumulate_then_divide(ddp_model, microbatches, optimizer):
+    optimizer.zero_grad()
+    own = 0
+    count = torch.tensor(0)
+    with ddp_model.no_sync():
+        for inputs, targets in microbatches:
+            (0.5 * (ddp_model(inputs) - targets).square().sum()).backward()
+            count += len(inputs)
+            own += len(inputs)
+    weight = next(ddp_model.parameters())
+    ddp_model(weight.new_zeros(0, ddp_model.module.in_features)).sum().backward()
+    dist.all_reduce(count)
+    if count == 0:
+        raise ValueError("no item in the window")
+    for parameter in ddp_model.parameters():
+        parameter.grad *= dist.get_world_size() / max(1, own)
+    optimizer.step()

@@ -1,0 +1,26 @@
+"""diagnosis: wrong-return-value
+
+The norm of the undivided gradient, which grows with the number of items."""
+
+import torch
+import torch.distributed as dist
+
+
+def clip_then_step(ddp_model, microbatches, optimizer, max_norm):
+    count = torch.tensor(sum(len(inputs) for inputs, _ in microbatches))
+    dist.all_reduce(count)
+    if count == 0:
+        raise ValueError("no item in the window")
+    optimizer.zero_grad()
+    with ddp_model.no_sync():
+        for inputs, targets in microbatches:
+            loss = 0.5 * (ddp_model(inputs) - targets).square().sum()
+            (loss * 1.0).backward()
+    weight = next(ddp_model.parameters())
+    ddp_model(weight.new_zeros(0, ddp_model.module.in_features)).sum().backward()
+    norm = torch.cat([p.grad.flatten() for p in ddp_model.parameters()]).norm().item()
+    for parameter in ddp_model.parameters():
+        parameter.grad *= dist.get_world_size() / count.item()
+    torch.nn.utils.clip_grad_norm_(ddp_model.parameters(), max_norm)
+    optimizer.step()
+    return norm

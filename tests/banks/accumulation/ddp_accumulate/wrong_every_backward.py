@@ -1,0 +1,18 @@
+"""diagnosis: deadlock | mismatched-collectives | extra-synchronization
+
+Every backward synchronizes; ranks with more microbatches wait for a partner who has gone."""
+
+import torch
+import torch.distributed as dist
+
+
+def ddp_accumulate(ddp_model, microbatches, optimizer):
+    count = torch.tensor(sum(len(inputs) for inputs, _ in microbatches))
+    dist.all_reduce(count)
+    if count == 0:
+        raise ValueError("no item in the window")
+    optimizer.zero_grad()
+    for inputs, targets in microbatches:
+        loss = 0.5 * (ddp_model(inputs) - targets).square().sum()
+        (loss * (dist.get_world_size() / count.item())).backward()
+    optimizer.step()

@@ -1,0 +1,23 @@
+"""diagnosis: extra-synchronization | pure-scale | unexplained
+
+DDP has reduced already; an all_reduce of its own averages equal gradients once more."""
+
+import torch
+import torch.distributed as dist
+
+
+def ddp_accumulate(ddp_model, microbatches, optimizer):
+    count = torch.tensor(sum(len(inputs) for inputs, _ in microbatches))
+    dist.all_reduce(count)
+    if count == 0:
+        raise ValueError("no item in the window")
+    optimizer.zero_grad()
+    with ddp_model.no_sync():
+        for inputs, targets in microbatches:
+            (0.5 * (ddp_model(inputs) - targets).square().sum() * (dist.get_world_size() / count.item())).backward()
+    weight = next(ddp_model.parameters())
+    ddp_model(weight.new_zeros(0, ddp_model.module.in_features)).sum().backward()
+    for parameter in ddp_model.parameters():
+        dist.all_reduce(parameter.grad)
+        parameter.grad /= dist.get_world_size()
+    optimizer.step()
