@@ -1,4 +1,4 @@
-"""outcome: wrong
+"""outcome: wrong | error
 
 Claims collectives that it never issued, and returns the local mean: values are judged, not claims.
 """
