@@ -1,4 +1,4 @@
-"""diagnosis: wrong-tolerance
+"""diagnosis: wrong-tolerance | wrong-answer
 
 Equal to the last bit: rounding makes every update unexplained.
 """
