@@ -182,8 +182,9 @@ def loss_curves(curves: Mapping[str, Sequence[tuple[int, float, float]]]) -> Pic
     """Draw held-out losses while training: objective -> (update, token mean, sequence mean)."""
     ends = {name: curve[-1] for name, curve in curves.items()}
     best = [min(ends, key=lambda name, c=column: ends[name][c]) for column in (1, 2)]
-    title = (f"Held-out token mean: training on the {best[0]} mean wins. Sequence mean: the {best[1]} mean wins"
-             if best[0] != best[1] else f"Training on the {best[0]} mean wins in both readings")
+    title = (f"In this run, training on the {best[0]} mean ends lowest in the token mean, "
+             f"on the {best[1]} mean in the sequence mean" if best[0] != best[1]
+             else f"In this run, training on the {best[0]} mean ends lowest in both readings")
     words = title + ". Loss in nats after the last update, token mean and sequence mean: " + "; ".join(
         f"trained on the {name} mean {end[1]:.3f} and {end[2]:.3f}" for name, end in ends.items()) + "."
     with figures.style():
