@@ -1,0 +1,400 @@
+"""`python -m autograder grade`: marks are nbgrader's, nothing is lost or repeated, and every trouble is one message.
+
+The fast tests mark by a rule in place of sandboxes (`fake_workers.py`); the slow ones grade for real.
+"""
+
+import errno
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+sys.path.insert(0, str(Path(__file__).parent))
+import fake_workers  # noqa: E402
+import sealed_course  # noqa: E402
+from fake_workers import FakeWorkers  # noqa: E402
+from sealed_course import NAME, RIGHT, nbgrader, nothing_left_behind, submit  # noqa: E402
+
+from autograder.__main__ import main  # noqa: E402
+from autograder.classroom import course, grade, results, sandbox  # noqa: E402
+from autograder.classroom.config import course_secret  # noqa: E402
+
+pytestmark = pytest.mark.timeout(600)
+WRONG = """def synchronized_item_mean(local_gradients):
+    mean = local_gradients.mean(dim=0)
+    dist.all_reduce(mean)
+    return mean / dist.get_world_size()"""
+HOSTILE = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+ANSWERS = {"ada": RIGHT, "ben": {}, "cleo": {**RIGHT, "synchronized_item_mean": WRONG},
+           "dora": {**RIGHT, "is_equivalent": HOSTILE}, "emil": {"item_mean_q1": 'item_mean_q1 = "A"'}}
+POINTS = {"ada": 27.0, "ben": 0.0, "cleo": 12.0, "dora": 17.0, "emil": 0.0}
+LATE = """c.LateSubmissionPlugin.penalty_method = "zero"
+"""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Path:
+    """A released assignment and five submissions; copied for each test, since its settings name its folder."""
+    root = tmp_path_factory.mktemp("template") / "course"
+    root.mkdir()
+    released = sealed_course.make(root, LATE)
+    course_secret(root / ".course" / "secret")  # one for all copies: they draw the same trials
+    for student, answers in ANSWERS.items():
+        submit(root, released, student, answers)
+    return root
+
+
+def copied(template: Path, root: Path) -> Path:
+    shutil.copytree(template, root)
+    config = root / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(template), str(root)))
+    return root
+
+
+@pytest.fixture
+def root(template, tmp_path, monkeypatch) -> Path:
+    root = copied(template, tmp_path / "course")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
+    monkeypatch.setattr(grade, "Workers", FakeWorkers)
+    monkeypatch.setattr(grade, "require", lambda: None)
+    (tmp_path / "tasks").write_text("")
+    return root
+
+
+def graded(*more: str) -> int:
+    return main(["grade", NAME, *more])
+
+
+def tasks(root: Path) -> list[str]:
+    """What the workers were asked since the last time, and forgets it."""
+    file = root.parent / "tasks"
+    lines = sorted(file.read_text().split("\n")[:-1])
+    file.write_text("")
+    return lines
+
+
+def points(root: Path) -> dict[str, float]:
+    with gradebook(root) as book:
+        return {found.student.id: found.score for found in book.find_assignment(NAME).submissions}
+
+
+def rows(root: Path) -> list[tuple]:
+    """All automatic marks in the gradebook, however often a mark is there."""
+    with sqlite3.connect(root / ".course" / "gradebook.db") as book:
+        found = book.execute("""select submitted_assignment.student_id, base_cell.name, grade.auto_score,
+            grade.manual_score, grade.needs_manual_grade from grade join base_cell on base_cell.id = grade.cell_id
+            join submitted_notebook on submitted_notebook.id = grade.notebook_id
+            join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id""").fetchall()
+    return sorted(found, key=str)
+
+
+def gradebook(root: Path) -> Gradebook:
+    return Gradebook(f"sqlite:///{root / '.course' / 'gradebook.db'}")
+
+
+# ---- marks -------------------------------------------------------------------------------------------------
+
+
+def test_marks_are_written_by_nbgrader_and_a_second_run_repeats_nothing(root, capsys):
+    assert graded() == 0
+    assert points(root) == POINTS
+    assert tasks(root) == [f"{student} all" for student in ANSWERS]
+    assert (root / "autograded" / "ada" / NAME / f"{NAME}.ipynb").is_file()
+    before, changed = rows(root), (root / ".course" / "gradebook.db").stat().st_mtime_ns
+    assert graded() == 0
+    assert tasks(root) == [] and rows(root) == before
+    assert (root / ".course" / "gradebook.db").stat().st_mtime_ns == changed
+    assert "0 graded, 5 graded before" in capsys.readouterr().out
+
+
+def test_a_new_submission_is_graded_and_the_others_are_not(root):
+    assert graded() == 0
+    tasks(root)
+    shutil.copy(root / "submitted" / "ada" / NAME / f"{NAME}.ipynb", root / "submitted" / "ben" / NAME)
+    assert graded() == 0
+    assert tasks(root) == ["ben all"]
+    assert points(root) == {**POINTS, "ben": 27.0}
+
+
+def test_a_mark_that_something_else_changed_is_put_right_without_grading_again(root):
+    assert graded() == 0
+    tasks(root)
+    with sqlite3.connect(root / ".course" / "gradebook.db") as book:
+        book.execute("update grade set auto_score = 0.25")
+    assert graded() == 0
+    assert points(root) == POINTS and tasks(root) == []
+
+
+def test_late_penalties_extensions_and_marks_by_hand_survive_a_regrade(root):
+    for student, late in (("ada", 1), ("cleo", 1), ("dora", -1)):
+        time_of = datetime(2026, 3, 1) + timedelta(hours=late)
+        (root / "submitted" / student / NAME / "timestamp.txt").write_text(f"{time_of} UTC")
+    with gradebook(root) as book:
+        book.update_or_create_assignment(NAME, duedate=datetime(2026, 3, 1))
+    assert graded() == 0
+    with gradebook(root) as book:
+        assert book.find_submission(NAME, "ada").late_submission_penalty == 27.0
+        book.grant_extension(NAME, "ada", hours=2)
+        book.find_grade("essay", NAME, NAME, "dora").manual_score = 3.0
+        book.find_grade("is_equivalent", NAME, NAME, "ben").manual_score = 1.5
+        book.db.commit()
+    assert graded("--force") == 0
+    assert points(root) == {**POINTS, "dora": 20.0, "ben": 1.5}
+    with gradebook(root) as book:
+        assert [book.find_submission(NAME, one).late_submission_penalty or 0 for one in ("ada", "cleo", "dora")] == [
+            0, 12.0, 0]
+        assert book.find_submission(NAME, "ada").extension == timedelta(hours=2)
+
+
+def test_one_exercise_is_graded_again_and_the_other_marks_stay(root, monkeypatch):
+    assert graded() == 0
+    tasks(root)
+    monkeypatch.setenv("FAKE_CREDIT", "0.5")
+    assert graded("--exercise", "is_equivalent", "--force", "--student", "emil", "--student", "cleo") == 0
+    assert tasks(root) == ["cleo is_equivalent", "emil is_equivalent"]
+    assert points(root) == {**POINTS, "emil": 5.0}
+    assert graded() == 0 and tasks(root) == []
+
+
+def test_one_student_is_graded_again(root):
+    assert graded() == 0
+    tasks(root)
+    assert graded("--student", "ben", "--force") == 0
+    assert tasks(root) == ["ben all"]
+
+
+# ---- troubles ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["grade", "sealde"], "knows no assignment 'sealde' (it knows: sealed)"),
+    (["grade", NAME, "--student", "nobody"], "no submission of sealed by nobody"),
+    (["grade", NAME, "--exercise", "essays"], "has no exercise 'essays'; it has"),
+])
+def test_unknown_names_are_one_clear_message(root, capsys, arguments, words):
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+def test_no_submissions_is_one_clear_message(root, capsys):
+    shutil.rmtree(root / "submitted")
+    assert graded() == 1
+    assert "collect them first (nbgrader collect sealed)" in capsys.readouterr().err
+
+
+def test_outside_a_course_is_one_clear_message(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert graded() == 1
+    assert "There is no nbgrader_config.py" in capsys.readouterr().err
+
+
+def test_what_is_no_notebook_waits_for_a_person_and_the_class_is_graded(root, capsys):
+    (root / "submitted" / "ada" / NAME / f"{NAME}.ipynb").write_text("I am no JSON")
+    with (root / "submitted" / "ben" / NAME / f"{NAME}.ipynb").open("r+b") as file:
+        file.truncate(300_000_000)
+    (root / "submitted" / "cleo" / NAME / f"{NAME}.ipynb").rename(root / "submitted" / "cleo" / NAME / "my work.ipynb")
+    assert graded() == 1
+    said = capsys.readouterr().out
+    assert f"Not graded: ada: {NAME}.ipynb is no notebook that can be read" in said
+    assert f"Not graded: ben: {NAME}.ipynb has 300 MB, more than the 64 that are accepted" in said
+    assert "Not graded: cleo:" in said and "but my work.ipynb" in said
+    assert tasks(root) == ["dora all", "emil all"]
+    with gradebook(root) as book:
+        assert book.find_submission(NAME, "ada").needs_manual_grade
+    assert {student: points(root)[student] for student in ("dora", "emil")} == {"dora": 17.0, "emil": 0.0}
+
+
+def test_full_disk_is_one_clear_message_and_loses_nothing(root, monkeypatch, capsys):
+    calls = []
+
+    def full(file, data):
+        calls.append(file)
+        if len(calls) == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(file, data)
+
+    write = results._write
+    monkeypatch.setattr(results, "_write", full)
+    assert graded() == 1
+    said = capsys.readouterr().err
+    assert "The disk is full" in said and "Traceback" not in said
+    monkeypatch.setattr(results, "_write", write)
+    first = tasks(root)
+    assert graded() == 0 and points(root) == POINTS
+    assert 0 < len(tasks(root)) <= len(ANSWERS) - len(first) + 1
+
+
+def test_locked_gradebook_is_one_clear_message(root, monkeypatch, capsys):
+    monkeypatch.setattr(course, "LOCKED_SECONDS", 0.2)
+    with sqlite3.connect(root / ".course" / "gradebook.db") as other:
+        other.execute("begin immediate")
+        assert graded() == 1
+        other.rollback()
+    assert "is locked by another program" in capsys.readouterr().err
+    assert graded() == 0 and points(root) == POINTS
+
+
+def test_read_only_gradebook_is_one_clear_message(root):
+    book = root / ".course" / "gradebook.db"
+    book.chmod(0o444)
+    command = [sys.executable, str(Path(fake_workers.__file__)), "grade", NAME]
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("root ignores permissions, and there is no setpriv to give that up")
+        command = ["setpriv", "--bounding-set=-dac_override", *command]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    assert run.returncode == 1 and "cannot be written" in run.stderr and "Traceback" not in run.stderr
+    assert tasks(root) == []
+
+
+def test_no_bubblewrap_is_one_clear_message(root, monkeypatch, capsys):
+    monkeypatch.setattr(grade, "require", sandbox.require)
+    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    assert graded() == 1
+    said = capsys.readouterr().err
+    assert "apt-get install bubblewrap" in said and "--unsealed" in said
+    assert tasks(root) == []
+    assert graded("--unsealed") == 0
+    assert "WITHOUT a sandbox" in capsys.readouterr().err
+
+
+def test_two_graders_do_not_grade_one_assignment(root, capsys):
+    with course.Course(root).lock(NAME):
+        assert graded() == 1
+    assert f"is being graded already, by process {os.getpid()}" in capsys.readouterr().err
+    assert (root / ".course" / "graded" / NAME / "lock").exists()  # and is no obstacle now
+    assert graded() == 0
+
+
+# ---- killed, and started again -----------------------------------------------------------------------------
+
+
+def killed(command: list[str], root: Path, when, **environment: str) -> bool:
+    """Start the grader and kill it when `when` returns; whether it was still at work."""
+    process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, **environment}, start_new_session=True)
+    when(process)
+    at_work = process.poll() is None
+    process.kill()
+    process.wait()
+    return at_work
+
+
+def test_killed_and_started_again_no_mark_is_lost_doubled_or_changed(root):
+    command = [sys.executable, str(Path(fake_workers.__file__)), "grade", NAME]
+    moments = random.Random(3)
+    log = root.parent / "tasks"
+
+    def at_work(process: subprocess.Popen) -> None:
+        """A random while after the first submission of this run is taken up."""
+        before = log.stat().st_size
+        until(lambda: log.stat().st_size > before or process.poll() is not None)
+        time.sleep(moments.uniform(0.0, 1.0))
+
+    assert [killed(command, root, at_work, FAKE_SECONDS="0.1") for _ in range(3)][0]
+    assert graded() == 0
+    again = rows(root)
+    assert points(root) == POINTS
+    assert len(again) == len(ANSWERS) * len(sealed_course.POINTS)
+    assert not list(root.rglob(".unfinished-*"))
+    assert graded("--force") == 0 and rows(root) == again
+
+
+def sandbox_reason() -> str | None:
+    try:
+        sandbox.require()
+    except sandbox.NoSandbox as error:
+        return str(error)
+    return None
+
+
+for_real = [pytest.mark.slow, pytest.mark.timeout(3600),
+            pytest.mark.skipif(sandbox_reason() is not None, reason=str(sandbox_reason()))]
+
+
+def with_marks(*marks):
+    def put(test):
+        for mark in marks:
+            test = mark(test)
+        return test
+    return put
+
+
+@pytest.fixture(scope="module")
+def serial(template, tmp_path_factory) -> list[tuple]:
+    """The marks of the class as `nbgrader autograde` gives them, one after another."""
+    root = copied(template, tmp_path_factory.mktemp("serial") / "course")
+    status, said = nbgrader(root, "autograde", NAME)
+    assert status == 0, said
+    return rows(root)
+
+
+@with_marks(*for_real)
+def test_ten_kills_of_the_real_grader_change_no_mark_and_leave_nobody_behind(template, serial, tmp_path):
+    root = copied(template, tmp_path / "course")
+    command = [sys.executable, "-m", "autograder", "grade", NAME, "--jobs", "2"]
+    moments = random.Random(6)
+    with nothing_left_behind():
+        for _ in range(10):
+            killed(command, root, lambda process: process_or(process, moments.uniform(2.0, 25.0)))
+    with nothing_left_behind():
+        assert subprocess.run(command, cwd=root).returncode == 0
+    assert rows(root) == serial
+    assert subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.startswith("0 graded, 5 graded")
+
+
+@with_marks(*for_real)
+def test_a_real_scheduler_loses_one_of_two_workers_and_all_are_graded(template, serial, tmp_path):
+    root = copied(template, tmp_path / "course")
+    where = tmp_path / "scheduler.json"
+    started = []
+
+    def dask(*arguments: str) -> subprocess.Popen:
+        started.append(subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{arguments[0]}", *arguments[1:],
+             "--scheduler-file", str(where)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path))
+        return started[-1]
+
+    try:
+        dask("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        until(lambda: where.exists() and where.read_text().strip().endswith("}"))
+        for name in ("one", "two"):
+            dask("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name,
+                 "--local-directory", str(tmp_path / name))
+        address = json.loads(where.read_text())["address"]
+        grader = subprocess.Popen([sys.executable, "-m", "autograder", "grade", NAME, "--scheduler", address], cwd=root)
+        until(lambda: list(root.glob(".course/graded/*/*/*.json")) or grader.poll() is not None)
+        started[1].kill()
+        assert grader.wait() == 0
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    assert rows(root) == serial
+
+
+def process_or(process: subprocess.Popen, seconds: float) -> None:
+    """Wait until it ends, but not longer than this."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def until(holds, seconds: float = 300.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.1)
