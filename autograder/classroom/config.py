@@ -11,6 +11,8 @@ from hashlib import sha256
 from hmac import new as hmac
 from pathlib import Path
 
+from . import seal
+
 COURSE_ID = "global-gradient"
 STATE = ".course"  # gradebook, exchange and secret, inside the root of the course
 CELL_SECONDS = 60
@@ -20,11 +22,14 @@ NOBODY_HAS_THIS_TAG = "global-gradient-never-skips"
 HERE = "autograder.classroom.preprocessors"
 
 
-def configure(c, root: str | Path, *, course_id: str = COURSE_ID, state: str | Path | None = None) -> None:
+def configure(c, root: str | Path, *, course_id: str = COURSE_ID, state: str | Path | None = None,
+              sealed: bool = True) -> None:
     """Set every nbgrader option of this course on the traitlets config `c`.
 
     `root` is the folder that holds source/ and release/; `state` (default: root/.course) is where gradebook,
-    exchange and secret are kept. Makes the folders that nbgrader wants to exist.
+    exchange and secret are kept. Makes the folders that nbgrader wants to exist. With `sealed`, learners' cells run in
+    a sandbox and checks are judged outside it (docs/security.md); without, they run in a kernel with your rights, as
+    in plain nbgrader, on any system.
     """
     root = Path(root).resolve()
     state = Path(state).resolve() if state else root / STATE
@@ -85,6 +90,8 @@ def configure(c, root: str | Path, *, course_id: str = COURSE_ID, state: str | P
         f"{HERE}.HideTests",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
+    if sealed:
+        seal.configure(c, secret_file=str(state / "secret"))
 
 
 def cell_seconds(cell) -> int:

@@ -18,7 +18,7 @@ RIGHT = {"double": "def double(x):\n    return 2 * x", "triple": "def triple(x):
 CONFIG = """from autograder.classroom import configure
 
 c = get_config()
-configure(c, root={root!r})
+configure(c, root={root!r}, sealed=False)
 c.Execute.timeout_func = None
 c.Execute.timeout = 5
 c.ExecuteToTheEnd.alive_timeout = 2
