@@ -239,14 +239,14 @@ def _mistaken_losses(logits: Tensor, labels: Tensor, ignored: int, right: float)
 
 def rule_on_loss(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
     """The general rule for the value, and what its graph says: gradients with respect to the logits."""
+    result = wire.decode(outcomes[0].result) if outcomes[0].end == "returned" else None
+    if result and result["derivative_error"]:
+        return [Reason("gradients-lost", "No gradient can be had from the value: backward raised "
+                                         f"{result['derivative_error'][:120]!r}.\nThe caller calls backward, once.")]
     if reasons := rule_on(trial, outcomes):
         return reasons
-    result = wire.decode(outcomes[0].result)
     logits, labels, *ignore_index = trial.arguments[0]
     pairs = _pairs(labels, *ignore_index)
-    if result["derivative_error"]:
-        return [Reason("gradients-lost", "The value is right, but no gradient can be had from it: backward raised "
-                                         f"{result['derivative_error'][:120]!r}.\nThe caller calls backward, once.")]
     (derivative,) = result["derivatives"]
     if not isinstance(derivative, Tensor):
         none = "" if len(pairs) else " Also with no valid target the loss must depend on the logits: a DDP rank " \
@@ -283,7 +283,7 @@ def _joined_batch(ids: Sequence[Tensor], pairs: Sequence[Pairs]) -> tuple[Tensor
 def _expected_update(ids: Sequence[Tensor], labels: Sequence[Tensor]) -> ExpectedUpdate:
     """The token mean over the batches of all ranks, and the other sets of pairs that are taken for its items."""
     right = [_pairs(own) for own in labels]
-    count = sum(map(len, right))
+    count, batch = sum(map(len, right)), _joined_batch(ids, right)
     window = UpdateWindow.from_labels([[own] for own in labels])
 
     def other(key: str, words: str, pairs: list[Pairs]) -> OtherItems | None:
@@ -304,9 +304,8 @@ def _expected_update(ids: Sequence[Tensor], labels: Sequence[Tensor]) -> Expecte
     places = OtherItems("padding-counted", f"All {sum(placed)} places of the batches were counted, ignored ones and "
                                            f"the first of each row, too; there are {_tokens(count)}.",
                         UpdateWindow.from_counts([len(part) for part in right], padding=[
-                            all_of_them - len(part) for all_of_them, part in zip(placed, right, strict=True)]),
-                        _joined_batch(ids, right))
-    return ExpectedUpdate(window, _joined_batch(ids, right),
+                            all_of_them - len(part) for all_of_them, part in zip(placed, right, strict=True)]), batch)
+    return ExpectedUpdate(window, batch,
                           mistaken=tuple(entry for entry in (*shifted, learnt, places) if entry is not None))
 
 

@@ -34,14 +34,17 @@ from autograder.window import UpdateWindow
 
 STAGE = "autograder.stages.train:train"
 UNCHECKED = "unchecked"
+_AVERAGES = ("mean-of-rank-means", "sum-of-rank-means", "mean-of-microbatch-means", "sum-of-microbatch-means",
+             "global-divisor-then-mean", "divided-twice", "never-divided", "divided-by-world-size", "sequence-mean")
 
 
 @dataclass(frozen=True)
 class OtherItems:
     """Items that a step may take for those of its window: a mistake that no setting of the dials is.
 
-    key, words: its name, and a sentence about this trial; window, batch: the mistaken items, as in ExpectedUpdate. The
-    mistake is recognised however these items were averaged.
+    key, words: its name, and a sentence about this trial; window, batch: the mistaken items, as in ExpectedUpdate, or
+    the same batch (the same tuple) with a window that counts it otherwise. The mistake is recognised however these
+    items were averaged.
     """
 
     key: str
@@ -278,7 +281,7 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
                                  None if outside is None else outside[:, some])
     if alternatives:
         return [*alternatives, *reasons_of(found, window)]
-    others = _of_other_items(training, update, models, items, rtol, found[0].key != "unexplained")
+    others = _of_other_items(training, update, models, gradients, items, rtol, found[0].key != "unexplained")
     if others:
         return sorted([*others, *reasons_of(found, window)], key=lambda reason: diagnosis.tier(reason.key))
     if found[0].key in (None, "unexplained"):
@@ -296,19 +299,21 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
     return reasons
 
 
-def _of_other_items(training: Training, update: ExpectedUpdate, models: nn.ModuleDict, made: Tensor, rtol: float,
-                    explained: bool) -> list[Reason]:
-    """The mistaken items of which `made` is an update, however they were averaged. Where the right items explain it,
-    too (`explained`), only a reading that has the mistake's own key says more."""
-    reasons = []
+def _of_other_items(training: Training, update: ExpectedUpdate, models: nn.ModuleDict, gradients: Tensor, made: Tensor,
+                    rtol: float, explained: bool) -> list[Reason]:
+    """The mistaken items of which `made` is an update, however they were averaged. Where the right items with their
+    `gradients` explain it, too (`explained`), only the same items counted otherwise say more, by the mistake's key."""
+    reasons, some = [], _some(len(made))
     for other in update.mistaken:
-        some = _some(len(made))
-        gradients = per_item_gradients(models, training.item_losses, *other.batch)[:, some]
-        readings = dials.explain_update(made[some], gradients, other.window, rtol)
+        same = other.batch is update.batch
+        if explained and not same:
+            continue
+        rows = gradients if same else per_item_gradients(models, training.item_losses, *other.batch)
+        readings = dials.explain_update(made[some], rows[:, some], other.window, rtol)
         best = next((entry for entry in readings if entry.key == other.key), readings[0])
         if best.key == "unexplained" or (explained and best.key != other.key):
             continue
-        averaged = "" if best.key in (None, "pure-scale") else best.sentence.splitlines()[0]
+        averaged = best.sentence.splitlines()[0] if best.key in (other.key, *_AVERAGES) else ""
         reasons.append(Reason(other.key, f"{other.words}\n{averaged}".strip()))
     return reasons
 
