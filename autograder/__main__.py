@@ -13,6 +13,11 @@ from importlib import import_module
 # name: (module, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
     "grade": ("autograder.classroom.grade", "grade a class sealed, in parallel, and go on where it was stopped"),
+    "collect": ("autograder.classroom.collect", "take in uploads from an LMS, whatever their names"),
+    "export": ("autograder.classroom.export", "marks and reasons as CSV, for people, Canvas or Moodle"),
+    "report": ("autograder.classroom.report", "a page about the class: what to teach again"),
+    "bundle": ("autograder.classroom.bundle", "what learners of a class get, as one zip file"),
+    "simulate": ("autograder.classroom.simulate", "write a class of varied submissions, to try things out"),
     "survey": ("autograder.survey.command", "measure what each token weighs in real trainers"),
 }
 

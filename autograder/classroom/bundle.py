@@ -1,0 +1,143 @@
+"""`python -m autograder bundle`: what learners of a class get, in one zip file, and nothing that gives answers away.
+
+In it: released assignments, lessons, the package, what installs it, and settings in which JupyterLab shows neither
+formgrader nor the panels for authors. Not in it: source/, tests (their banks hold right answers), the course's state.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import nbformat
+
+from autograder.classroom.course import Course, Refused
+from autograder.classroom.lab import released
+from autograder.classroom.preprocessors import without_hidden
+from autograder.classroom.simulate import BEGIN, END
+
+FILES = ("README.md", "LICENSE", "Makefile", "pyproject.toml", "constraints.txt", "environment.yml")
+FOLDERS = ("notebooks", "autograder")
+NOT_THESE = ("__pycache__", ".ipynb_checkpoints")
+SETTINGS = """from pathlib import Path
+
+from autograder.classroom import configure
+
+c = get_config()
+configure(c, root=Path(__file__).parent, course_id={course_id!r})
+{exchange}"""
+_PANELS = ("formgrader", "course_list")
+_LAB = ("@jupyter/nbgrader:formgrader", "@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:course-list")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("assignments", nargs="*", help="which released assignments (default: all)")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="default: COURSE-ID.zip in this folder")
+    parser.add_argument("--exchange", metavar="FOLDER", help="the class's exchange, where learners can reach it")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    try:
+        course = Course(Path.cwd())
+        target = arguments.to or Path(f"{course.id}.zip")
+        names = bundle(course, target, arguments.assignments, arguments.exchange)
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+        return 1
+    print(f"{target}: {len(names)} files. Learners unpack it, run `make env`, then `make lab`.")
+    return 0
+
+
+def bundle(course: Course, target: Path, assignments: Iterable[str] = (), exchange: str | None = None) -> list[str]:
+    """Write the zip file; its names. Refused when there is nothing to hand out, or when an answer would be in it."""
+    offered = {folder.name: folder for folder in released(course.root)}
+    chosen = list(assignments) or list(offered)
+    unknown = [name for name in chosen if name not in offered]
+    if unknown or not chosen:
+        raise Refused(f"There is no release/{(unknown or ['ASSIGNMENT'])[0]} in {course.root}: make it first (nbgrader "
+                      "generate_assignment).")
+    files = dict(_content(course.root, [offered[name] for name in chosen]))
+    files |= {name: text.encode() for name, text in _settings(course, exchange).items()}
+    found = list(leaks(files, answers(course)))
+    if found:
+        raise Refused("The bundle would give answers away, and is not made:\n" + "\n".join(found[:20]))
+    top = target.stem
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"{top}/{name}", content)
+    unfinished.replace(target)
+    return list(files)
+
+
+def _content(root: Path, releases: list[Path]) -> Iterator[tuple[str, bytes]]:
+    places = [root / name for name in (*FILES, *FOLDERS)] + releases
+    for place in places:
+        for file in sorted(place.rglob("*")) if place.is_dir() else [place] * place.is_file():
+            inside = file.relative_to(root)
+            hidden = any(part in NOT_THESE or part.startswith(".") for part in inside.parts)
+            if file.is_file() and not file.is_symlink() and not hidden:
+                yield inside.as_posix(), file.read_bytes()
+
+
+def _settings(course: Course, exchange: str | None) -> dict[str, str]:
+    """nbgrader's settings for learners, and JupyterLab's: the lab reads them from the root of the bundle."""
+    line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
+    servers = {f"nbgrader.server_extensions.{name}": False for name in _PANELS}
+    return {
+        "nbgrader_config.py": SETTINGS.format(course_id=course.id, exchange=line),
+        "jupyter_server_config.d/learner.json": json.dumps({"ServerApp": {"jpserver_extensions": servers}}, indent=1),
+        "labconfig/page_config.json": json.dumps({"disabledExtensions": dict.fromkeys(_LAB, True)}, indent=1),
+    }
+
+
+# ---- what must not get out ---------------------------------------------------------------------------------
+
+
+def answers(course: Course) -> dict[str, str]:
+    """Where → what learners must not read: solutions, hidden tests, the secret."""
+    found = {}
+    for file in sorted(course.root.glob("source/*/*.ipynb")):
+        for cell in nbformat.read(file, as_version=4).cells:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            for number, text in enumerate(_solution_texts(cell)):
+                found[f"the solution {name} ({number + 1})"] = text
+            for line in without_hidden(cell.source)[1]:
+                if "HIDDEN TESTS" not in line and len(line) > 20:
+                    found[f"a hidden line of {name}: {line[:40]}"] = line
+    secret = course.config.SealedExecute.get("secret_file")
+    if secret and Path(secret).is_file():
+        found["the course's secret"] = Path(secret).read_text().strip()
+    return found
+
+
+def _solution_texts(cell: nbformat.NotebookNode) -> Iterator[str]:
+    """The blocks between solution marks, and written model answers; too short ones would be found everywhere."""
+    metadata = cell.metadata.get("nbgrader", {})
+    if not metadata.get("solution"):
+        return
+    if BEGIN not in cell.source:
+        texts = [cell.source] if metadata.get("grade") and cell.cell_type == "markdown" else []
+    else:
+        texts = [part.partition(END)[0] for part in cell.source.split(BEGIN)[1:]]
+    yield from (text.strip() for text in texts if len(text.strip()) > 60)
+
+
+def leaks(files: dict[str, bytes], secrets: dict[str, str]) -> Iterator[str]:
+    """Sentences: which file holds which answer."""
+    sought = {where: _squeezed(text) for where, text in secrets.items()}
+    for name, content in files.items():
+        text = content.decode("utf-8", "replace")
+        if name.endswith(".ipynb"):
+            text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+            if BEGIN in text or "BEGIN HIDDEN TESTS" in text:
+                yield f"{name} is not a released version: it has solution or hidden-test marks."
+        squeezed = _squeezed(text)
+        yield from (f"{name} holds {where}." for where, wanted in sought.items() if wanted in squeezed)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

@@ -1,0 +1,98 @@
+"""Marks with their reasons, read from the gradebook and from the graded notebooks: what export and report show."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbgrader.api import MissingEntry
+
+from autograder.classroom.course import Course, Refused
+from autograder.classroom.sealed import MIME
+
+
+@dataclass(frozen=True)
+class ExerciseMark:
+    """One grade cell of one learner. points: None while a person must mark it; outcome "" where nothing was checked."""
+
+    points: float | None
+    most: float
+    outcome: str = ""
+    diagnosis: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class LearnerMarks:
+    """One learner's marks for one assignment. exercises by grade_id, in order; penalty is taken off the total."""
+
+    student: str
+    first_name: str
+    last_name: str
+    email: str
+    lms_id: str
+    submitted: str
+    exercises: dict[str, ExerciseMark]
+    penalty: float
+
+    @property
+    def total(self) -> float:
+        return max(sum(mark.points or 0.0 for mark in self.exercises.values()) - self.penalty, 0.0)
+
+    @property
+    def waits(self) -> bool:
+        return any(mark.points is None for mark in self.exercises.values())
+
+
+def class_marks(course: Course, assignment: str) -> tuple[dict[str, float], list[LearnerMarks]]:
+    """The exercises of an assignment with their points, and the marks of all who handed it in."""
+    notebooks = course.notebooks(assignment)
+    with course.gradebook() as gradebook:
+        most = {}
+        for name in notebooks:
+            known = gradebook.find_notebook(name, assignment)
+            points = {cell.name: float(cell.max_score) for cell in [*known.grade_cells, *known.task_cells]}
+            most |= {cell.name: points[cell.name] for cell in known.source_cells if cell.name in points}
+        learners = []
+        for student in sorted(gradebook.students, key=lambda each: each.id):
+            try:
+                handed_in = gradebook.find_submission(assignment, student.id)
+            except MissingEntry:
+                continue
+            said = _said(course, assignment, student.id, notebooks)
+            marks = {grade.name: grade for notebook in handed_in.notebooks for grade in notebook.grades}
+            exercises = {name: _mark(marks.get(name), points, said.get(name, {})) for name, points in most.items()}
+            learners.append(LearnerMarks(
+                student.id, student.first_name or "", student.last_name or "", student.email or "",
+                student.lms_user_id or "", str(handed_in.timestamp or ""), exercises,
+                float(handed_in.late_submission_penalty or 0.0)))
+    if not learners:
+        raise Refused(f"Nobody has marks for {assignment} yet: python -m autograder grade {assignment}")
+    return most, learners
+
+
+def _mark(grade, most: float, said: dict) -> ExerciseMark:
+    waits = grade is None or grade.needs_manual_grade or (grade.auto_score is None and grade.manual_score is None)
+    verdict = said.get("verdict", {})
+    return ExerciseMark(None if waits else float(grade.score), most, said.get("outcome", ""),
+                        verdict.get("diagnosis") or "", verdict.get("message") or "")
+
+
+def _said(course: Course, assignment: str, student: str, notebooks: list[str]) -> dict[str, dict]:
+    """What each grade cell of the graded notebooks says about its mark."""
+    found = {}
+    for name in notebooks:
+        file = course.folder("autograded", student, assignment) / f"{name}.ipynb"
+        if file.is_file():
+            found |= dict(_marks_in(file))
+    return found
+
+
+def _marks_in(file: Path) -> Iterator[tuple[str, dict]]:
+    for cell in nbformat.read(file, as_version=4).cells:
+        role = cell.metadata.get("nbgrader", {})
+        if role.get("grade") and not role.get("solution"):
+            for output in cell.get("outputs", ()):
+                if MIME in output.get("data", {}):
+                    yield role["grade_id"], output.data[MIME]
