@@ -289,7 +289,7 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
         blocks = {}
         for (name, p), end in zip(models.named_parameters(), ends, strict=True):
             some = end - p.numel() + _some(p.numel(), 256)
-            blocks[name.partition(".")[2]] = items[some], gradients[:, some]
+            blocks[name if len(models) > 1 else name.partition(".")[2]] = items[some], gradients[:, some]
         by_block = dials.explain_blocks(blocks, window, rtol)
         if any(dials.explain_update(*block, window, rtol)[0].key != "unexplained" for block in blocks.values()):
             found = by_block
