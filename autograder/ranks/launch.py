@@ -197,7 +197,7 @@ class Launch:
                 outcome.end = "waiting"
 
     def _note_where(self, outcome: RankOutcome, answer: dict) -> None:
-        outcome.calls = [Call.from_dict(call) for call in answer["calls"]]
+        outcome.calls = answer["calls"]
         outcome.frames = answer["frames"]
         outcome.communicating = answer["communicating"]
         outcome.cpu = answer["cpu"]
@@ -235,27 +235,41 @@ class Launch:
 _WHERE = wire.encode({"do": "where"})
 
 
+_CONTENT = {"load": {}, "join": {},
+            "where": {"calls": list, "frames": list, "communicating": bool, "cpu": float},
+            "returned": {"calls": list, "result": bytes, "own_group": bool},
+            "raised": {"calls": list, "result": bytes, "own_group": bool, "error": dict}}
+
+
 def _decoded(body: bytes) -> dict | None:
+    """An answer of a rank, its calls read; None for what no rank sends (a function may write where it should not)."""
     try:
         answer = wire.decode(body)
-    except wire.WireError:
+        if any(type(answer[name]) is not kind for name, kind in _CONTENT[answer["did"]].items()):
+            return None
+        if "calls" in answer:
+            answer["calls"] = [Call.from_dict(call) for call in answer["calls"]]
+    except (wire.WireError, KeyError, TypeError):
         return None
-    return answer if isinstance(answer, dict) and isinstance(answer.get("did"), str) else None
+    return answer
 
 
 def _outcome_of(rank: int, answer: dict | None) -> RankOutcome:
     if answer is None:
         return RankOutcome(rank, "died")
-    calls = [Call.from_dict(call) for call in answer.get("calls", [])]
     if answer["did"] == "returned":
-        return RankOutcome(rank, "returned", result=answer["result"], calls=calls, own_group=answer["own_group"])
-    return RankOutcome(rank, "raised", result=answer["result"], error=answer["error"], calls=calls,
-                       own_group=answer["own_group"])
+        return RankOutcome(rank, "returned", result=answer["result"], calls=answer["calls"],
+                           own_group=answer["own_group"])
+    if answer["did"] == "raised":
+        return RankOutcome(rank, "raised", result=answer["result"], error=answer["error"], calls=answer["calls"],
+                           own_group=answer["own_group"])
+    return RankOutcome(rank, "died")
 
 
 def _signature(outcomes: list[RankOutcome]) -> list[tuple]:
-    return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating, outcome.cpu)
-            for outcome in outcomes]
+    """What must not change while ranks wait. CPU time tells a wait that no ledger shows from a busy loop."""
+    return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating,
+             0.0 if outcome.pending else outcome.cpu) for outcome in outcomes]
 
 
 def _directory() -> str:

@@ -6,8 +6,8 @@ socket closes. Children die with it (PDEATHSIG). It is a subreaper, so whatever 
 `setsid` included, comes back to it and is killed.
 
 One request = one datagram {"entry", "count"} with 2·count + 1 descriptors: for each child a channel and an output
-pipe, and a control channel for this family. On the control channel the server writes {"pid"…} once and {"child",
-"status"} as children end; when the client closes it, the whole family is killed and the channel closed in answer.
+pipe, and a control channel for this family. On the control channel the server writes {"child", "status"} as children
+end; when the client closes it, the whole family is killed and the channel closed in answer.
 """
 from __future__ import annotations
 
@@ -121,20 +121,24 @@ class _Server:
         family = _Family(socket.socket(fileno=control))
         self.families[control] = family
         self.poll.register(control, select.POLLIN)
-        for child in range(request["count"]):
-            channel, output = pairs[2 * child:2 * child + 2]
-            pid = os.fork()
-            if pid == 0:
-                _be_child(self.pid, request["entry"], child, channel, output)
-            watch = os.pidfd_open(pid)
-            family.children[child] = pid
-            family.watches[child] = watch
-            self.watches[watch] = (family, child)
-            self.poll.register(watch, select.POLLIN)
+        try:
+            for child in range(request["count"]):
+                self._fork(family, child, request["entry"], *pairs[2 * child:2 * child + 2])
+        except OSError:  # no more processes or memory: this family fails, the server does not
+            self._end_family(family)
         for descriptor in pairs:
             os.close(descriptor)
-        self._tell(family, {"pids": [family.children[child] for child in range(request["count"])]})
         return True
+
+    def _fork(self, family: _Family, child: int, entry: str, channel: int, output: int) -> None:
+        pid = os.fork()
+        if pid == 0:
+            _be_child(self.pid, entry, child, channel, output)
+        family.children[child] = pid
+        watch = os.pidfd_open(pid)
+        family.watches[child] = watch
+        self.watches[watch] = (family, child)
+        self.poll.register(watch, select.POLLIN)
 
     def _report_end(self, watch: int) -> None:
         family, child = self.watches[watch]
@@ -156,7 +160,8 @@ class _Server:
         for pid in family.children.values():
             _kill(pid)
         for child, pid in family.children.items():
-            self._forget_watch(family.watches[child])
+            if child in family.watches:
+                self._forget_watch(family.watches[child])
             os.waitpid(pid, 0)
         self._kill_orphans()
         family.control.close()

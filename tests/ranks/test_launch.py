@@ -422,3 +422,17 @@ def test_placing_moves_tensors_wherever_they_are_and_leaves_the_rest():
     moved = wire.placed(value, "meta")
     assert moved["a"][0].device.type == moved["b"][0].device.type == "meta"
     assert (moved["a"][1], moved["b"][1:]) == (3, ("text", None)) and wire.placed(value, "cpu") is value
+
+
+def test_a_rank_that_writes_nonsense_to_its_channel_counts_as_died():
+    def forges():
+        import gc
+        import socket
+
+        for thing in gc.get_objects():
+            if isinstance(thing, socket.socket) and thing.fileno() >= 0:
+                wire.send(thing, wire.encode({"did": "returned", "calls": [{"name": 3}], "result": b"", "own_group": 1}))
+        return 1
+
+    with pytest.raises(RanksFailed, match="Rank 0"):
+        run_on_ranks(forges, world_size=1)
