@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import cycle
 from pathlib import Path
 
 import nbformat
@@ -88,6 +89,7 @@ def submissions(material: Material, students: int, seed: int = 0) -> Iterator[Su
     chance = random.Random(seed)
     wrong = [file for name in material.exercises for file in material.bank(name, "wrong")]
     chance.shuffle(wrong)
+    in_turn = cycle(wrong)
     for number in range(students):
         student = f"{PREFIX}{number + 1:04}"
         (kind,) = chance.choices(list(KINDS), list(KINDS.values()))
@@ -98,7 +100,7 @@ def submissions(material: Material, students: int, seed: int = 0) -> Iterator[Su
         if kind == "right" or not material.exercises:
             yield Submission(student, "right", answers)
         elif kind == "misconception":
-            file = wrong[number % len(wrong)]
+            file = next(in_turn)
             name = file.parent.name
             yield Submission(student, f"{name}: {file.stem.removeprefix('wrong_').replace('_', ' ')}",
                              {**answers, name: file.read_text()}, {name: diagnoses(file)})

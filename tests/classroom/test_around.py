@@ -1,0 +1,259 @@
+"""What instructors need around grading: bundle, export, report, uploads, a simulated class."""
+
+import csv
+import io
+import json
+import shutil
+import sys
+import zipfile
+from collections import Counter
+from datetime import datetime, timezone
+from pathlib import Path, PurePosixPath
+
+import nbformat
+import pytest
+from jupyter_server.extension.config import ExtensionConfigManager
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sealed_course  # noqa: E402
+from sealed_course import NAME, RIGHT, cell  # noqa: E402
+
+from autograder.__main__ import main  # noqa: E402
+from autograder.classroom import bundle, collect, export, report, simulate  # noqa: E402
+from autograder.classroom.config import course_secret  # noqa: E402
+from autograder.classroom.course import Course, Refused  # noqa: E402
+from autograder.classroom.marks import ExerciseMark, LearnerMarks  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("around") / "course"
+    root.mkdir()
+    sealed_course.make(root)
+    return root
+
+
+@pytest.fixture
+def course(released, tmp_path, monkeypatch) -> Course:
+    root = tmp_path / "course"
+    shutil.copytree(released, root)
+    config = root / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(released), str(root)))
+    monkeypatch.chdir(root)
+    return Course(root)
+
+
+# ---- bundle ------------------------------------------------------------------------------------------------
+
+
+def test_the_course_s_own_bundle_holds_no_answer(tmp_path, monkeypatch):
+    """Sought by hand here, not by the function that refuses: solutions, keys and reasons, hidden calls, the secret."""
+    root = tmp_path / "course"
+    for place in (*bundle.FOLDERS, *bundle.FILES, "source", "release", "nbgrader_config.py"):
+        copy = shutil.copytree if (ROOT / place).is_dir() else shutil.copy
+        root.mkdir(exist_ok=True)
+        copy(ROOT / place, root / place)
+    secret = course_secret(root / ".course" / "secret").hex()
+    monkeypatch.chdir(root)
+    assert main(["bundle", "--to", "class.zip"]) == 0
+    with zipfile.ZipFile("class.zip") as archive:
+        files = {name: archive.read(name).decode("utf-8", "replace") for name in archive.namelist()}
+    folders = {name.split("/")[1] for name in files}
+    assert folders.isdisjoint({"source", "tests", "bench", ".course", "submitted", "docs"})
+    assert {"autograder", "notebooks", "release", "nbgrader_config.py", "Makefile"} <= folders
+    notebooks = {name: text for name, text in files.items() if name.endswith(".ipynb")}
+    assert notebooks and not any(secret in text for text in files.values())
+    for name, text in notebooks.items():
+        for mark in ("SOLUTION", "HIDDEN TESTS", "Model answer", 'key=\\"', 'trials=\\"all\\"'):
+            assert mark not in text, f"{mark} in {name}"
+    quiz = [cell.source for file in root.glob("source/*/*.ipynb") for cell in nbformat.read(file, as_version=4).cells
+            if "check_choice" in cell.source and "key=" in cell.source]
+    reasons = [text for source in quiz for text in source.split('"') if len(text) > 30]
+    assert len(reasons) > 20
+    assert not any(reason in text for reason in reasons for text in notebooks.values())
+
+
+@pytest.mark.parametrize("where", ["release/sealed/sealed.ipynb", "notebooks/lesson.ipynb", "README.md"])
+def test_a_bundle_with_a_solution_in_it_is_not_made(course, where):
+    solution = RIGHT["synchronized_item_mean"]
+    file = course.root / where
+    file.parent.mkdir(exist_ok=True)
+    if file.suffix == ".ipynb":
+        file = file if file.exists() else shutil.copy(course.root / "release" / NAME / f"{NAME}.ipynb", file)
+        notebook = nbformat.read(file, as_version=4)
+        notebook.cells[1].source += "\n" + solution
+        nbformat.write(notebook, file)
+    else:
+        file.write_text(solution)
+    with pytest.raises(Refused, match="give answers away"):
+        bundle.bundle(course, course.root / "class.zip")
+    assert not (course.root / "class.zip").exists()
+
+
+@pytest.mark.parametrize("text", ["{secret}", sealed_course.KEYED])
+def test_a_bundle_with_the_secret_or_a_quiz_key_in_it_is_not_made(course, text):
+    secret = course_secret(course.root / ".course" / "secret").hex()
+    (course.root / "README.md").write_text(text.replace("{secret}", secret))
+    with pytest.raises(Refused, match="give answers away"):
+        bundle.bundle(course, course.root / "class.zip")
+
+
+def test_learners_of_a_class_get_no_formgrader(course):
+    bundle.bundle(course, course.root / "class.zip", exchange="/srv/exchange")
+    with zipfile.ZipFile("class.zip") as archive:
+        archive.extractall("unpacked")
+    folder = course.root / "unpacked" / "class"
+    usual = {"nbgrader.server_extensions.formgrader": True, "nbgrader.server_extensions.assignment_list": True}
+    elsewhere = course.root / "etc" / "jupyter_server_config.d"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "nbgrader.json").write_text(json.dumps({"ServerApp": {"jpserver_extensions": usual}}))
+    merged = ExtensionConfigManager(read_config_path=[str(folder), str(elsewhere.parent)]).get_jpserver_extensions()
+    assert merged == {**usual, "nbgrader.server_extensions.formgrader": False,
+                      "nbgrader.server_extensions.course_list": False}
+    panels = json.loads((folder / "labconfig" / "page_config.json").read_text())["disabledExtensions"]
+    assert panels["@jupyter/nbgrader:formgrader"] is True
+    assert "/srv/exchange" in (folder / "nbgrader_config.py").read_text()
+
+
+# ---- export and report -------------------------------------------------------------------------------------
+
+MOST = {"mean": 15.0, "essay": 4.0}
+
+
+def learner(student: str, *, points=10.0, essay: float | None = 4.0, message="", last="", penalty=0.0) -> LearnerMarks:
+    mark = ExerciseMark(points, 15.0, "wrong" if message else "right", "mean-of-rank-means" if message else "", message)
+    marks = {"mean": mark, "essay": ExerciseMark(essay, 4.0)}
+    return LearnerMarks(student, "Ann", last, "a@b.c", "", "2026-03-01", marks, penalty)
+
+
+def read(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_csv_keeps_commas_quotes_and_lines_in_their_columns():
+    message = 'It said "no",\nand then, again'
+    head, row = read(export.as_csv("a", MOST, [learner("s1", last='B, "Jr"', message=message)]))
+    found = dict(zip(head, row, strict=True))
+    assert found["last_name"] == 'B, "Jr"' and found["mean reason"] == message
+    assert (found["total"], found["max"], found["mean"]) == ("14", "19", "10")
+    assert found["mean diagnosis"] == "mean-of-rank-means"
+
+
+@pytest.mark.parametrize("how", export.FORMATS.values())
+def test_what_a_learner_wrote_is_no_formula(how):
+    rows = read(how("a", MOST, [learner("=1+1", last="@SUM(A1)", message="=HYPERLINK(1)")]))
+    assert not [field for row in rows[1:] for field in row if field.startswith(("=", "@", "+"))]
+
+
+def test_canvas_has_its_columns_and_the_points_possible():
+    head, possible, row = read(export.as_canvas("week 1", MOST, [learner("s1", last="Lee", penalty=4.0)]))
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "week 1"]
+    assert possible[0].strip() == "Points Possible" and possible[-1] == "19"
+    assert row == ["Lee, Ann", "", "", "s1", "", "10"]
+
+
+def test_moodle_has_points_and_reasons():
+    head, row = read(export.as_moodle("a", MOST, [learner("s1", message="First line.\nSecond.")]))
+    assert head[0] == "ID number" and row[0] == "s1"
+    assert row[-2:] == ["14", "mean: First line."]
+
+
+def test_a_total_is_never_below_zero():
+    assert learner("s", penalty=100.0).total == 0.0
+
+
+def test_report_counts_reasons_and_escapes_what_learners_wrote():
+    evil = "<script>alert(1)</script>"
+    learners = [learner("a", message=evil), learner("b", message="x"), learner("c"), learner("d", essay=None)]
+    (first,) = report.again(learners)
+    assert (first.exercise, first.diagnosis, first.students) == ("mean", "mean-of-rank-means", ("a", "b"))
+    page = report.page("week <1>", MOST, learners)
+    assert "2 (50%)" in page and "1 wait for a mark by hand" in page
+    assert "<script" not in page and "&lt;script&gt;" in page
+
+
+# ---- uploads -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path, student", [
+    ("doejane_123_456_item_mean.ipynb", "doejane"),
+    ("doejane_LATE_123_456_item_mean-2.ipynb", "doejane"),
+    ("Jane Doe_99_assignsubmission_file_/Untitled.ipynb", "Jane Doe"),
+    ("Jane Doe_99_assignsubmission_file/deep/er.ipynb", "Jane Doe"),
+    ("s17/item_mean.ipynb", "s17"),
+    ("item_mean.ipynb", None),
+])
+def test_whose_an_upload_is(path, student):
+    assert collect.student_of(PurePosixPath(path)) == student
+
+
+def test_renamed_uploads_without_a_secret_are_taken_in(course, capsys):
+    notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+    with zipfile.ZipFile("uploads.zip", "w") as archive:
+        for path, content, day in (
+                ("doejane_1_2_my work.ipynb", b"{}", 1), ("doejane_1_3_my work (2).ipynb", notebook, 3),
+                ("doejane_1_4_older.ipynb", notebook + b"\n", 2), ("../x_1_2_a.ipynb", notebook, 1),
+                ("loose.ipynb", notebook, 1), ("..\\evil/a.ipynb", notebook, 1)):
+            archive.writestr(zipfile.ZipInfo(path, (2026, 3, day, 12, 0, 0)), content)
+    assert main(["collect", NAME, "uploads.zip"]) == 1
+    said = capsys.readouterr()
+    assert "2 notebooks" in said.out and "my work.ipynb: it is no notebook of sealed" in said.err
+    assert "loose.ipynb: its path does not say whose" in said.err and "evil" in said.err
+    folder = course.root / "submitted" / "doejane" / NAME
+    assert (folder / f"{NAME}.ipynb").read_bytes() == notebook  # the newest
+    assert course.folders.get_existing_timestamp(str(folder)) == datetime(2026, 3, 3, 12)
+    assert (folder / "submission_secret.txt").read_text()
+    assert course.students(NAME) == ["doejane", "x"]
+    assert sorted(path.name for path in (course.root / "submitted").iterdir()) == ["doejane", "x"]
+
+
+def test_an_older_upload_does_not_replace_a_newer_submission(course):
+    notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+    folder = course.root / "submitted" / "s1" / NAME
+    folder.mkdir(parents=True)
+    (folder / f"{NAME}.ipynb").write_text("newer")
+    (folder / "timestamp.txt").write_text("2026-05-01 00:00:00 UTC")
+    upload = collect.Upload(PurePosixPath("s1/a.ipynb"), notebook, datetime(2026, 4, 1, tzinfo=timezone.utc))
+    assert collect._put(course, NAME, "s1", NAME, upload) is None
+    assert (folder / f"{NAME}.ipynb").read_text() == "newer"
+
+
+# ---- a simulated class -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def material() -> simulate.Material:
+    return simulate.Material(ROOT, "item_mean")
+
+
+def test_a_simulated_class_has_all_kinds_and_every_misconception(material):
+    found = list(simulate.submissions(material, 600))
+    assert len({one.student for one in found}) == 600
+    named = Counter(key for one in found for keys in one.diagnoses.values() for key in keys)
+    files = [file for name in material.exercises for file in material.bank(name, "wrong")]
+    banks = {key for file in files for key in simulate.diagnoses(file)}
+    assert banks <= set(named)
+    stories = " ".join(one.story for one in found)
+    assert all(kind in stories for kind in ("right", "untouched", "hostile", *simulate.BROKEN))
+    assert found == list(simulate.submissions(material, 600)) != list(simulate.submissions(material, 600, seed=1))
+
+
+def test_a_simulated_submission_is_the_released_notebook_with_answers(material):
+    for one in simulate.submissions(material, 40):
+        notebook = material.notebook(one)
+        assert [cell.source for cell in material.released.cells if cell.metadata.get("nbgrader", {}).get("locked")] == [
+            cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("locked")]
+        for name, answer in one.answers.items():
+            assert cell(notebook, f"{name}_answer").source == answer
+
+
+def test_simulate_writes_where_collecting_would(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert main(["simulate", "--students", "3", "--into", str(tmp_path)]) == 0
+    assert sorted(path.name for path in tmp_path.glob("sim-0*/item_mean")) == ["item_mean"] * 3
+    assert set(json.loads((tmp_path / "sim-stories-item_mean.json").read_text())) == {f"sim-000{i}" for i in (1, 2, 3)}
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate"]) == 1
+    assert "run this in a clone" in capsys.readouterr().err
