@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from bench.checks import check_seconds
+from bench.classes import class_seconds
 from bench.launches import seconds, with_bare_fork, with_engine, with_spawn
 
 
@@ -15,11 +16,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7, help="runs of each quick measurement (median)")
     parser.add_argument("--spawns", type=int, default=2, help="runs of each slow measurement (median)")
     parser.add_argument("what", nargs="*", default=["launches", "memory", "checks", "import"],
-                        help="launches, memory, checks, import")
+                        help="launches, memory, checks, import; class only when named (minutes)")
+    parser.add_argument("--students", type=int, default=20, help="size of the class for `class`")
+    parser.add_argument("--stock", type=int, default=3, help="how many of it plain nbgrader grades")
     arguments = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores (quiet is below 0.5)\n")
     for what in arguments.what:
-        {"launches": launches, "memory": memory, "checks": checks, "import": imports}[what](arguments)
+        {"launches": launches, "memory": memory, "checks": checks, "import": imports,
+         "class": grade_class}[what](arguments)
 
 
 def launches(arguments: argparse.Namespace) -> None:
@@ -49,6 +53,21 @@ def checks(arguments: argparse.Namespace) -> None:
     print("A warm check, all visible trials (seconds, medians)")
     for assignment, exercise, trials, took in check_seconds(arguments.repeats):
         print(f"    {assignment:15} {exercise:28} {trials:3} trials {took:7.3f}")
+    print()
+
+
+def grade_class(arguments: argparse.Namespace) -> None:
+    """A class of item_mean, graded whole: what a submission takes."""
+    print(f"A class of item_mean on {os.cpu_count()} cores (seconds; plain nbgrader on {arguments.stock} of them)")
+    each: dict[str, float] = {}
+    for way, count, took, largest in class_seconds(arguments.students, arguments.stock):
+        each[way] = took / count
+        print(f"    {way:16} {count:4} submissions {took:8.1f} s  {each[way]:7.2f} s each  "
+              f"{3600 / each[way]:7.0f} an hour  largest process so far {largest:5.0f} MiB", flush=True)
+    one, two, stock = each["ours, 1 worker"], each["ours, 2 workers"], each.get("stock, spawn")
+    print(f"    2 workers are {one / two:.2f} times as fast as 1")
+    if stock:
+        print(f"    1 worker is {stock / one:.1f} times as fast as stock, 2 are {stock / two:.1f} times")
     print()
 
 
