@@ -15,9 +15,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--repeats", type=int, default=7, help="runs of each quick measurement (median)")
     parser.add_argument("--spawns", type=int, default=2, help="runs of each slow measurement (median)")
-    parser.add_argument("what", nargs="*", default=["launches", "memory", "checks", "import"],
-                        help="launches, memory, checks, import; class only when named (minutes)")
-    parser.add_argument("--students", type=int, default=20, help="size of the class for `class`")
+    parser.add_argument("what", nargs="*", default=["launches", "memory", "checks", "import", "class"],
+                        help="launches, memory, checks, import, class (which takes minutes)")
+    parser.add_argument("--students", type=int, default=12, help="size of the class for `class`")
     parser.add_argument("--stock", type=int, default=3, help="how many of it plain nbgrader grades")
     arguments = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores (quiet is below 0.5)\n")

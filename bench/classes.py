@@ -23,11 +23,10 @@ from autograder.classroom import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = "item_mean"
-OURS = """from autograder.classroom import configure, seal
+OURS = """from autograder.classroom import configure
 
 c = get_config()
 configure(c, root={root!r})
-seal.configure(c, secret_file={root!r} + "/.course/secret")
 """
 STOCK = """c = get_config()
 c.CourseDirectory.course_id = "stock"

@@ -30,11 +30,10 @@ ASSIGNMENT = "item_mean"
 EXERCISE = "synchronized_item_mean"  # the one whose answer differs between the learners
 DEPENDS_ON_IT = ("sgd_step",)  # the solution of this one calls it
 
-INSTRUCTOR_CONFIG = """from autograder.classroom import configure, seal
+INSTRUCTOR_CONFIG = """from autograder.classroom import configure
 
 c = get_config()
 configure(c, root={root!r})
-seal.configure(c, secret_file={secret!r})
 c.Exchange.root = {exchange!r}
 c.ExchangeCollect.check_owner = False  # here all learners share one account of this machine
 """
@@ -147,8 +146,7 @@ class Demo:
     def prepare(self) -> None:
         self.exchange.mkdir()
         shutil.copytree(self.root / "source" / ASSIGNMENT, self.course / "source" / ASSIGNMENT)
-        secret = self.course / ".course" / "secret"
-        config = INSTRUCTOR_CONFIG.format(root=str(self.course), exchange=str(self.exchange), secret=str(secret))
+        config = INSTRUCTOR_CONFIG.format(root=str(self.course), exchange=str(self.exchange))
         (self.course / "nbgrader_config.py").write_text(config)
         for student, *_ in STORIES:
             folder = self.learner(student)
