@@ -52,6 +52,16 @@ SHOWN = {
         "l3-exhausted-run": [r"rank 0 returned and never came"],
         "l3-state-run": [r"gradients differ by 0,"],
     },
+    "6_in_the_wild": {
+        "l6-recover": [r"0\.25, 0\.25, 0\.083333"],
+        "l6-residual": [r"not a weighted sum of this window's gradients"],
+        "l6-step": [r"mean-of-microbatch-means", r"full-window-divisor-on-partial-window.*sum to 0\.6667"],
+        "l6-picture": [r"<svg"],
+        "l6-survey-run": [r"DDP, mean loss:\n    mean-of-rank-means", r"FSDP2.*mean loss:\n    mean-of-rank-means"],
+        "l6-lab-widget": [r"WildLab"],
+        "l6-test-fails": [r"averaging_step \[mean-of-microbatch-means\]"],
+        "l6-test-passes": [r"2 updates, every token weighs 1/N"],
+    },
 }
 # Asserted by the lesson itself, so that a reader sees that the number is computed.
 ASSERTED = {"1_item_mean": ["2.5", "2.0", "9.75", "9.8", "0.5", "1.5", "4.5", "0.25"]}
