@@ -382,9 +382,10 @@ def _objective_weights(draw: Draw, hidden: bool) -> list[Trial]:
         return [[draw.integer(0, 40) for _ in range(draw.integer(0, most))] for _ in range(ranks)] + [[17, 0, 3]]
 
     if hidden:
-        several = [any_lengths(3, 4), any_lengths(7, 3), [[4, 0, 6], [], [0], [9, 2]]]
-        return [*(trial(f"{len(lengths)} ranks", lengths, objective)
-                  for lengths in several for objective in ("token", "sequence", "rank")),
+        several = {"four ranks": any_lengths(3, 4), "eight ranks": any_lengths(7, 3),
+                   "a rank without a sequence, one without a token": [[4, 0, 6], [], [0], [9, 2]]}
+        return [*(trial(name, lengths, objective)
+                  for name, lengths in several.items() for objective in ("token", "sequence", "rank")),
                 trial("one token in all", [[0], [0, 1]], "rank"),
                 trial("no sequence at all", [[], []], "sequence"), trial("no token at all", [[0], [0, 0], []], "rank"),
                 trial("lengths beyond 32 bits", [[3 * 2**31, 2**31], [5]], "token"),
