@@ -6,7 +6,7 @@ from importlib import import_module
 
 from autograder.exercises.record import Exercise
 
-ASSIGNMENTS = ("item_mean", "sum_or_mean", "uneven_ranks", "token_counts", "accumulation")
+ASSIGNMENTS = ("item_mean", "sum_or_mean", "uneven_ranks", "token_counts", "accumulation", "in_the_wild")
 
 
 class UnknownExercise(LookupError):

@@ -1,0 +1,7 @@
+"""diagnosis: wrong-answer
+
+Names the usual mistake without a look at the weights."""
+
+
+def name_the_dials(weights, window):
+    return "rank", "sum", "mean"

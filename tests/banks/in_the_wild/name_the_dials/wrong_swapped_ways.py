@@ -1,0 +1,24 @@
+"""diagnosis: wrong-answer
+
+What microbatches do and what ranks do, exchanged."""
+
+from itertools import product
+
+import torch
+
+
+def name_the_dials(weights, window):
+    counts = window.counts
+    total = sum(map(sum, counts))
+    divisors, ways = ("window", "rank", "microbatch", "nothing"), ("sum", "mean")
+    for divisor, microbatches, ranks in product(divisors, ways, ways):
+        predicted = []
+        for row in counts:
+            for n in row:
+                below = {"window": total, "rank": sum(row), "microbatch": n, "nothing": 1}[divisor]
+                below *= len(row) if microbatches == "mean" else 1
+                below *= len(counts) if ranks == "mean" else 1
+                predicted += [1 / below] * n if n else []
+        if torch.allclose(torch.tensor(predicted, dtype=weights.dtype), weights, rtol=1e-6, atol=0):
+            return divisor, ranks, microbatches
+    raise ValueError("no setting of the dials gives these weights")

@@ -1,0 +1,17 @@
+"""diagnosis: second-term-misweighted
+
+The second term inside of the bracket that is divided by N."""
+
+import torch
+import torch.distributed as dist
+
+
+def repair_auxiliary_term(ddp_model, microbatches, optimizer, aux_weight):
+    total = torch.tensor(sum(len(targets) for _, targets in microbatches))
+    dist.all_reduce(total)
+    optimizer.zero_grad()
+    for inputs, targets in microbatches:
+        outputs, balance = ddp_model(inputs)
+        loss_sum = 0.5 * (outputs - targets).square().sum()
+        ((loss_sum + aux_weight * balance) * dist.get_world_size() / total.item()).backward()
+    optimizer.step()

@@ -1,0 +1,19 @@
+"""diagnosis: optimizer-changed
+
+Puts the factor P into the learning rate."""
+
+import torch
+import torch.distributed as dist
+
+
+def repair_auxiliary_term(ddp_model, microbatches, optimizer, aux_weight):
+    total = torch.tensor(sum(len(targets) for _, targets in microbatches))
+    dist.all_reduce(total)
+    optimizer.zero_grad()
+    for inputs, targets in microbatches:
+        outputs, balance = ddp_model(inputs)
+        loss_sum = 0.5 * (outputs - targets).square().sum()
+        items = loss_sum / total.item()
+        (items + aux_weight * balance / dist.get_world_size() / len(microbatches)).backward()
+    optimizer.param_groups[0]["lr"] *= dist.get_world_size()
+    optimizer.step()

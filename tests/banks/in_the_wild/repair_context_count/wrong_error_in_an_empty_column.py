@@ -1,0 +1,18 @@
+"""diagnosis: unneeded-error | deadlock
+
+A column without a valid token raises, while others have some."""
+
+import torch.distributed as dist
+
+
+def repair_context_count(ddp_model, inputs, targets, valid, optimizer, data_group):
+    count = valid.sum()
+    dist.all_reduce(count)
+    column = valid.sum()
+    dist.all_reduce(column, group=data_group)
+    if column.item() == 0:
+        raise ValueError("no token of any rank is valid")
+    losses = 0.5 * (ddp_model(inputs) - targets).square().sum(dim=-1)
+    optimizer.zero_grad()
+    ((losses * valid).sum() * dist.get_world_size() / count.item()).backward()
+    optimizer.step()

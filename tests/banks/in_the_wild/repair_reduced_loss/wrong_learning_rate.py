@@ -1,0 +1,22 @@
+"""diagnosis: optimizer-changed
+
+Puts the factor P into the learning rate."""
+
+import torch
+import torch.distributed as dist
+
+
+def repair_reduced_loss(ddp_model, inputs, targets, optimizer):
+    total = torch.tensor(len(inputs))
+    dist.all_reduce(total)
+    if total == 0:
+        raise ValueError("no rank has an item")
+    local = 0.5 * (ddp_model(inputs) - targets).square().sum()
+    optimizer.zero_grad()
+    (local / total.item()).backward()
+    for group in optimizer.param_groups:
+        group["lr"] *= dist.get_world_size()
+    optimizer.step()
+    value = local.detach().clone()
+    dist.all_reduce(value)
+    return value.item() / total.item()

@@ -1,0 +1,16 @@
+"""diagnosis: mean-of-rank-means
+
+Pieces of ⌈M/P⌉, each averaged over its own length."""
+
+import torch
+import torch.distributed as dist
+
+
+def repair_wrapped_sampler(ddp_model, inputs, targets, optimizer):
+    rank, world = dist.get_rank(), dist.get_world_size()
+    length = -(-len(inputs) // world)
+    own = torch.arange(len(inputs))[rank * length:(rank + 1) * length]
+    losses = 0.5 * (ddp_model(inputs[own]) - targets[own]).square().sum(1)
+    optimizer.zero_grad()
+    (losses.sum() / max(len(own), 1)).backward()
+    optimizer.step()

@@ -1,0 +1,15 @@
+"""diagnosis: unexplained | parameter-groups-differ | duplicated-items
+
+Every rank takes the first share."""
+
+import torch
+import torch.distributed as dist
+
+
+def repair_wrapped_sampler(ddp_model, inputs, targets, optimizer):
+    rank, world = 0, dist.get_world_size()
+    own = torch.arange(len(inputs))[rank::world]
+    losses = 0.5 * (ddp_model(inputs[own]) - targets[own]).square().sum(1)
+    optimizer.zero_grad()
+    (losses.sum() * world / len(inputs)).backward()
+    optimizer.step()

@@ -1,0 +1,15 @@
+"""diagnosis: mean-of-rank-means
+
+Pieces that differ by one, each averaged over its own length."""
+
+import torch
+import torch.distributed as dist
+
+
+def repair_wrapped_sampler(ddp_model, inputs, targets, optimizer):
+    rank, world = dist.get_rank(), dist.get_world_size()
+    own = torch.tensor_split(torch.arange(len(inputs)), world)[rank]
+    losses = 0.5 * (ddp_model(inputs[own]) - targets[own]).square().sum(1)
+    optimizer.zero_grad()
+    (losses.sum() / max(len(own), 1)).backward()
+    optimizer.step()
