@@ -1,4 +1,4 @@
-"""The rooms of the house: a file imports only from rooms below its own, and what runs beside learners knows no answer."""
+"""The rooms of the house: a file imports only from rooms below its own; what runs beside learners knows no answer."""
 
 import ast
 import subprocess
@@ -64,6 +64,6 @@ def test_the_base_package_needs_torch_numpy_and_cloudpickle_only():
     assert run.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size], ids=lambda p: p.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size], ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_every_file_says_what_it_is_for(path):
     assert ast.get_docstring(ast.parse(path.read_text())), f"{path.name} has no docstring"

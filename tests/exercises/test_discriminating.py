@@ -1,6 +1,6 @@
 """The layouts of all exercises tell wrong from right, and wrong from wrong; equal counts are there to hide it."""
 
-from functools import lru_cache
+from functools import cache
 from itertools import combinations, product
 
 import pytest
@@ -16,7 +16,7 @@ from autograder.reference import per_item_gradients
 WIDE = 100  # times the tolerance
 
 
-@lru_cache(maxsize=None)
+@cache
 def cases_of(name: str, kind: str, seed: int) -> list:
     """The cases of an exercise, computed once."""
     return list(windows(drawn_trials(find(name), kind, seed)))

@@ -429,9 +429,10 @@ def test_a_rank_that_writes_nonsense_to_its_channel_counts_as_died():
         import gc
         import socket
 
+        nonsense = wire.encode({"did": "returned", "calls": [{"name": 3}], "result": b"", "own_group": True})
         for thing in gc.get_objects():
             if isinstance(thing, socket.socket) and thing.fileno() >= 0:
-                wire.send(thing, wire.encode({"did": "returned", "calls": [{"name": 3}], "result": b"", "own_group": 1}))
+                wire.send(thing, nonsense)
         return 1
 
     with pytest.raises(RanksFailed, match="Rank 0"):

@@ -2,7 +2,6 @@
 
 Counts once, in the first round, and divides every round by that."""
 
-import torch
 import torch.distributed as dist
 
 

@@ -1,6 +1,5 @@
 """The weighted local mean times P·W_r/W, with no division on a rank without weight."""
 
-import torch
 import torch.distributed as dist
 
 

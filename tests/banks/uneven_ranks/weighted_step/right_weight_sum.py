@@ -1,6 +1,5 @@
 """Σ w ℓ over W/P: DDP's mean makes a sum over W of it."""
 
-import torch
 import torch.distributed as dist
 
 

@@ -2,7 +2,6 @@
 
 max(1, W) against division by zero: too large a divisor whenever the weights sum to less than 1."""
 
-import torch
 import torch.distributed as dist
 
 

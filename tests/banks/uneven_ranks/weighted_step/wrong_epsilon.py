@@ -2,7 +2,6 @@
 
 W + 1e-3 instead of a question: no error, and every update a little too short."""
 
-import torch
 import torch.distributed as dist
 
 

@@ -2,7 +2,6 @@
 
 Over W, and DDP's mean on top."""
 
-import torch
 import torch.distributed as dist
 
 

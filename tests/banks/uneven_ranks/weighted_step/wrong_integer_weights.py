@@ -2,7 +2,6 @@
 
 W in an integer tensor: the fractions of the weights are cut off, and small sums become 0."""
 
-import torch
 import torch.distributed as dist
 
 

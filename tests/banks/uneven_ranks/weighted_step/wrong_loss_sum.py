@@ -2,7 +2,6 @@
 
 Σ w ℓ per rank: only DDP divides, by P."""
 
-import torch
 import torch.distributed as dist
 
 

@@ -2,7 +2,6 @@
 
 The weighted mean of every rank, averaged; a rank without weight adds a zero."""
 
-import torch
 import torch.distributed as dist
 
 

@@ -2,7 +2,6 @@
 
 (w·ℓ).mean() on every rank: the local number of items as divisor, and the mean over ranks."""
 
-import torch
 import torch.distributed as dist
 
 

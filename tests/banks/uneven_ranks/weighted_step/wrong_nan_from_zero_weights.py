@@ -2,7 +2,6 @@
 
 The weighted mean of every rank without a guard: all weights 0 make 0/0, and one NaN reaches every rank."""
 
-import torch
 import torch.distributed as dist
 
 

@@ -2,7 +2,6 @@
 
 Σ w ℓ over all ranks, and no divisor."""
 
-import torch
 import torch.distributed as dist
 
 

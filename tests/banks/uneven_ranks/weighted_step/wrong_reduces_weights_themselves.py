@@ -2,7 +2,6 @@
 
 All-reduces the weights instead of their sum: as many elements as this rank has items."""
 
-import torch
 import torch.distributed as dist
 
 

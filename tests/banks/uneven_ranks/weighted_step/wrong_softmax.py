@@ -2,7 +2,6 @@
 
 "Weights must sum to 1": a softmax makes other weights of them."""
 
-import torch
 import torch.distributed as dist
 
 

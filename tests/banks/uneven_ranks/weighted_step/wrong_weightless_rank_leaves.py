@@ -2,7 +2,6 @@
 
 A rank whose weights sum to 0 says so and leaves before the gradients."""
 
-import torch
 import torch.distributed as dist
 
 

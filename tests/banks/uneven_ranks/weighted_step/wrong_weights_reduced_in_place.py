@@ -2,7 +2,6 @@
 
 Normalises the caller's weights in place."""
 
-import torch
 import torch.distributed as dist
 
 
