@@ -32,20 +32,32 @@ def check_choice(id: str, letter: str | None, *, key: str | None = None,
 
     id: the question; letter: one letter (case does not matter); reasons: letter → why it is right or wrong.
     """
-    if letter is None or letter == "" or letter is ...:
-        _announce(Verdict(id, False, 0.0, "not-implemented", "No letter is chosen yet.", backend="none"))
+    verdict = judge_choice(id, letter, key, reasons or {})
+    if verdict is None:
+        print(f"{id}: {letter.strip().upper()} is noted. It is graded when the assignment is.")
+    else:
+        _announce(verdict)
+
+
+def judge_choice(id: str, letter: object, key: str | None, reasons: Mapping[str, str]) -> Verdict | None:
+    """The verdict on a letter; None for a proper letter whose key is not known here."""
+    def wrong(diagnosis: str, message: str) -> Verdict:
+        return Verdict(id, False, 0.0, diagnosis, message, backend="none")
+
+    if letter is None or letter is ... or letter == "":
+        return wrong("not-implemented", "No letter is chosen yet.")
     chosen = letter.strip().upper() if isinstance(letter, str) else ""
-    options = tuple(reasons or "ABCDEFGH")
+    options = tuple(reasons) or tuple("ABCDEFGH")
     if len(chosen) != 1 or chosen not in options:
         known = f"{', '.join(options[:-1])} or {options[-1]}" if reasons else "one letter, such as \"A\""
-        _announce(Verdict(id, False, 0.0, "wrong-type", f"{letter!r} is not an answer: give {known}.", backend="none"))
+        said = repr(letter) if isinstance(letter, str) else f"a {type(letter).__name__}"
+        return wrong("wrong-type", f"{said} is not an answer: give {known}.")
     if key is None:
-        print(f"{id}: {chosen} is noted. It is graded when the assignment is.")
-        return
-    right = chosen == key
-    why = (reasons or {}).get(chosen, "")
-    message = f"{chosen} is {'right' if right else 'not right'}.{' ' if why else ''}{why}"
-    _announce(Verdict(id, right, float(right), None if right else "wrong-answer", message, backend="none"))
+        return None
+    message = f"{chosen} is {'right' if chosen == key else 'not right'}. {reasons.get(chosen, '')}".strip()
+    if chosen != key:
+        return wrong("wrong-answer", message)
+    return Verdict(id, True, 1.0, None, message, backend="none")
 
 
 def _announce(verdict: Verdict) -> None:

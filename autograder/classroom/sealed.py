@@ -34,6 +34,7 @@ from autograder import grading
 from autograder.classroom.config import course_seed
 from autograder.classroom.sandbox import Limits, NoSandbox, Sandbox, StartFailed, require
 from autograder.classroom.seal import configure
+from autograder.notebook import judge_choice
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
 from autograder.ranks.processes import Family, StartError, start_server
@@ -161,19 +162,12 @@ def _mark(outcome: str, exercise: str, diagnosis: str | None, message: str) -> M
 
 
 def mark_choice(choice: Choice, letter: object, kind: str) -> Mark:
-    """The mark for a letter: right, or wrong with the reason of the letter chosen."""
-    letters = tuple(choice.reasons or "ABCDEFGH")
-    if kind == "NoneType" or letter == "":
-        return _mark(ERROR, choice.id, "not-implemented", "No letter is chosen yet.")
-    chosen = letter.strip().upper() if isinstance(letter, str) else ""
-    if chosen not in letters:
-        said = repr(letter) if isinstance(letter, str) else f"a {kind}"
-        return _mark(ERROR, choice.id, "wrong-type",
-                     f"{said} is not an answer: give one letter of {', '.join(letters)}.")
-    right = chosen == choice.key
-    message = f"{chosen} is {'right' if right else 'not right'}. {choice.reasons.get(chosen, '')}".strip()
-    return Mark(RIGHT if right else WRONG, Verdict(choice.id, right, float(right), None if right else "wrong-answer",
-                                                   message, backend="none"))
+    """The mark for a letter, or for a value of another kind that is none."""
+    if letter is None and kind != "NoneType":  # what was no text did not cross
+        return _mark(ERROR, choice.id, "wrong-type", f"a {kind} is not an answer: give a letter in quotes.")
+    verdict = judge_choice(choice.id, letter, choice.key, choice.reasons)
+    outcome = RIGHT if verdict.passed else WRONG if verdict.diagnosis == "wrong-answer" else ERROR
+    return Mark(outcome, verdict)
 
 
 def _outcome_of(verdict: Verdict, outcomes: list[list[RankOutcome]]) -> str:
