@@ -300,13 +300,16 @@ def _expected_update(ids: Sequence[Tensor], labels: Sequence[Tensor]) -> Expecte
                for words, mistaken in SHIFTS]
     learnt = other("padding-counted", "The input ids were taken as targets, padding and masked prompts with them",
                    [_pairs(own, IGNORE_INDEX) for own in ids])
+    read = [_pairs(own, PAD) for own in ids]
+    prompts = None if sum(map(len, read)) == count else other(
+        "padding-counted", "The input ids without padding were taken as targets, masked prompts with them", read)
     placed = [own.numel() for own in labels]
     places = OtherItems("padding-counted", f"All {sum(placed)} places of the batches were counted, ignored ones and "
                                            f"the first of each row, too; there are {_tokens(count)}.",
                         UpdateWindow.from_counts([len(part) for part in right], padding=[
                             all_of_them - len(part) for all_of_them, part in zip(placed, right, strict=True)]), batch)
     return ExpectedUpdate(window, batch,
-                          mistaken=tuple(entry for entry in (*shifted, learnt, places) if entry is not None))
+                          mistaken=tuple(entry for entry in (*shifted, learnt, prompts, places) if entry is not None))
 
 
 RankBatch = tuple[int, Sequence[Row]]  # T, and the rows

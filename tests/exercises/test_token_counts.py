@@ -70,7 +70,7 @@ def test_mistaken_items_are_far_from_the_right_ones_and_from_each_other_in_some_
             means[name] = rows.mean(0) if name else padded @ rows
         for one, other in combinations(means, 2):
             distances.setdefault((one, other), []).append(apart(means[one], means[other], tolerance))
-    assert len(distances) == 8 * 7 // 2  # the right items, five shifts, padding learnt, all places
+    assert len(distances) == 9 * 8 // 2  # the right items, five shifts, padding or prompts learnt, all places
     for pair, found in distances.items():
         assert max(found) > WIDE, pair
 
