@@ -307,7 +307,7 @@ def _repair_auxiliary_term(draw: Draw, hidden: bool) -> list[Trial]:
                 trial("two ranks, numbers of microbatches change", drawn(2, 4), drawn(2, 1)),
                 trial("single items", [[1, 1, 1], [1, 1, 1]], [[1, 2], [1, 1]]),
                 trial("float32, three ranks", drawn(3, 2), drawn(3, 3), dtype=torch.float32),
-                trial("four ranks", drawn(4, 3), drawn(4, 2))]
+                trial("four ranks, three microbatches", drawn(4, 3), drawn(4, 2))]
     return [trial("one rank", [[2, 5]], [[3]]),
             trial("equal counts", [[3, 3], [3, 3]], [[2, 2], [2, 2]]),
             trial("one microbatch on each of two ranks", [[2], [6]], [[4], [1]]),
@@ -387,7 +387,7 @@ def _repair_wrapped_sampler(draw: Draw, hidden: bool) -> list[Trial]:
         return [trial("one rank, one example", 1, 1, 9), trial("two ranks, one example", 2, 1, 5),
                 trial("three ranks, one too few", 3, 5, 2),
                 trial("float32, one too many", 3, 4, 10, dtype=torch.float32),
-                trial("four ranks", 4, draw.integer(2, 5) * 4 + 1, 3), trial("four ranks, one example", 4, 1, 6)]
+                trial("four ranks, one too many", 4, draw.integer(2, 5) * 4 + 1, 3), trial("four ranks, one example", 4, 1, 6)]
     return [trial("one rank", 1, 5, 3), trial("equal counts", 2, 6, 4), trial("two ranks, odd numbers", 2, 5, 7),
             trial("fewer examples than ranks", 3, 2, 1), trial("three ranks", 3, 7, 8),
             trial("float32", 3, 4, 5, dtype=torch.float32), trial("four ranks", 4, 5, 11),
