@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbgrader.api import MissingEntry
+from nbgrader.api import Assignment, BaseCell, Grade, Notebook, SubmittedAssignment, SubmittedNotebook
 from nbgrader.converters import Autograde
 from sqlalchemy.exc import SAWarning
 from tqdm import tqdm
@@ -133,14 +133,17 @@ class Grading:
         if not self.sealed:
             print("Grading WITHOUT a sandbox: every submission runs with your rights.", file=sys.stderr, flush=True)
         self.results.clean()
-        todo = [student for student in self.students if not self._is_done(student)]
+        marks = self._marks()
+        todo = [student for student in self.students if not self._is_done(student, marks)]
         self.report.up_to_date = len(self.students) - len(todo)
         with tqdm(total=len(todo), unit="submission", desc=self.assignment, dynamic_ncols=True) as progress:
             self._progress = progress
-            ready = [student for student in todo if self._from_cache(student)]
-            for student in ready:
-                self._write(student)
-            rest = [student for student in todo if student not in set(ready) | set(self.report.failed)]
+            rest = []
+            for student in todo:
+                if self._from_cache(student):
+                    self._write(student)
+                else:
+                    rest.append(student)
             if rest:
                 with Workers(min(jobs, len(rest)) if jobs else None, scheduler) as workers:
                     self._grade(rest, workers)
@@ -168,7 +171,7 @@ class Grading:
         return submission.digest([handed_in, self.questions[name], self.seeds[name], self.settings,
                                   submission.engine_version()])
 
-    def _is_done(self, student: str) -> bool:
+    def _is_done(self, student: str, marks: dict[str, dict]) -> bool:
         """Whether gradebook and graded notebooks hold what grading this submission again would put there."""
         keys = self._keys[student] = {}
         for name, file in self._files(student).items():
@@ -179,21 +182,28 @@ class Grading:
         return (not self.force and bool(keys) and len(keys) == len(self._files(student))
                 and written.get("keys") == keys and all((folder / f"{name}.ipynb").is_file() for name in keys)
                 and self._timestamp(student, "submitted") == self._timestamp(student, "autograded")
-                and written.get("marks") == self._marks(student))
+                and written.get("marks") == marks.get(student))
 
     def _timestamp(self, student: str, step: str) -> str | None:
         file = self.course.folder(step, student, self.assignment) / "timestamp.txt"
         return file.read_text() if file.is_file() else None
 
-    def _marks(self, student: str) -> dict[str, float | None]:
-        """The automatic marks that the gradebook holds, by notebook and grade cell."""
+    def _marks(self, *students: str) -> dict[str, dict[str, float | None]]:
+        """The automatic marks that the gradebook holds: by student (default: all), then by notebook and grade cell."""
+        wanted = (SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score)
         with self.course.gradebook() as gradebook:
-            try:
-                handed_in = gradebook.find_submission(self.assignment, student)
-            except MissingEntry:
-                return {}
-            return {f"{notebook.name}/{grade.name}": grade.auto_score
-                    for notebook in handed_in.notebooks for grade in notebook.grades}
+            rows = gradebook.db.query(*wanted).select_from(Grade).join(BaseCell, Grade.cell_id == BaseCell.id).join(
+                SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id).join(
+                Notebook, SubmittedNotebook.notebook_id == Notebook.id).join(
+                SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id).join(
+                Assignment, SubmittedAssignment.assignment_id == Assignment.id).filter(
+                Assignment.name == self.assignment)
+            if students:
+                rows = rows.filter(SubmittedAssignment.student_id.in_(students))
+            found: dict[str, dict[str, float | None]] = {}
+            for student, notebook, cell, mark in rows:
+                found.setdefault(student, {})[f"{notebook}/{cell}"] = mark
+            return found
 
     def _from_cache(self, student: str) -> bool:
         """Whether the results of all notebooks are there from before; they then wait to be written."""
@@ -296,7 +306,7 @@ class Grading:
             self.results.forget_written(student)
             converter.start()
             if all(result.judged for result in found.values()):
-                self.results.mark_written(student, self._keys[student], self._marks(student))
+                self.results.mark_written(student, self._keys[student], self._marks(student)[student])
         except StopGrading as error:
             raise Refused(str(error)) from None
         except Exception as error:

@@ -3,6 +3,7 @@
 The fast tests mark by a rule in place of sandboxes (`fake_workers.py`); the slow ones grade for real.
 """
 
+import csv
 import errno
 import json
 import os
@@ -171,6 +172,27 @@ def test_one_student_is_graded_again(root):
     tasks(root)
     assert graded("--student", "ben", "--force") == 0
     assert tasks(root) == ["ben all"]
+
+
+def test_export_and_report_show_the_marks_and_their_reasons(root, capsys):
+    assert graded() == 0
+    with gradebook(root) as book:
+        book.update_or_create_student("ada", last_name="B, Jr", first_name="Ada")
+        book.find_grade("essay", NAME, NAME, "ben").needs_manual_grade = True
+        book.db.commit()
+    for form in ("csv", "canvas", "moodle"):
+        assert main(["export", NAME, "--format", form]) == 0
+    with open(f"grades-{NAME}-csv.csv", newline="") as file:
+        found = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert {student: float(row["total"]) for student, row in found.items()} == POINTS
+    assert found["ada"]["last_name"] == "B, Jr"
+    assert found["cleo"]["synchronized_item_mean diagnosis"] == "wrong-value"
+    assert found["cleo"]["synchronized_item_mean reason"] == "A reason."
+    with open(f"grades-{NAME}-canvas.csv", newline="") as file:
+        assert [row[3] for row in csv.reader(file)][2:] == ["ada", "cleo", "dora", "emil"]  # ben waits
+    assert main(["report", NAME]) == 0
+    assert "synchronized_item_mean: wrong-value" in capsys.readouterr().out
+    assert "cleo" in (root / f"report-{NAME}.html").read_text()
 
 
 # ---- troubles ----------------------------------------------------------------------------------------------
@@ -345,9 +367,21 @@ def test_ten_kills_of_the_real_grader_change_no_mark_and_leave_nobody_behind(tem
     root = copied(template, tmp_path / "course")
     command = [sys.executable, "-m", "autograder", "grade", NAME, "--jobs", "2"]
     moments = random.Random(6)
+
+    def results_there() -> set[Path]:
+        return set(root.glob(f".course/graded/{NAME}/*/{NAME}-*.json"))
+
+    def early(process: subprocess.Popen) -> None:
+        process_or(process, moments.uniform(0.5, 12.0))
+
+    def in_the_middle(process: subprocess.Popen) -> None:
+        """A random while after one more result is there, if any is missing still."""
+        before = results_there()
+        until(lambda: results_there() - before or process.poll() is not None)
+        process_or(process, moments.uniform(0.0, 3.0))
+
     with nothing_left_behind():
-        for _ in range(10):
-            killed(command, root, lambda process: process_or(process, moments.uniform(2.0, 25.0)))
+        assert any([killed(command, root, when) for when in 5 * (early, in_the_middle)])
     with nothing_left_behind():
         assert subprocess.run(command, cwd=root).returncode == 0
     assert rows(root) == serial
