@@ -18,6 +18,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("autograder.classroom.report", "a page about the class: what to teach again"),
     "bundle": ("autograder.classroom.bundle", "what learners of a class get, as one zip file"),
     "simulate": ("autograder.classroom.simulate", "write a class of varied submissions, to try things out"),
+    "verify": ("autograder.classroom.verify", "is an assignment ready to be handed out? what is left to do"),
+    "new-exercise": ("autograder.classroom.authoring", "add an exercise that works, to be made yours"),
     "survey": ("autograder.survey.command", "measure what each token weighs in real trainers"),
 }
 
