@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -117,7 +117,18 @@ def drawn_trials(exercise: Exercise, trials: str, seed: int) -> list[Trial]:
     drawn = exercise.trials(Draw(visible_seed(exercise.name)), False)
     if trials == "all":
         drawn = [*drawn, *exercise.trials(Draw(seed), True)]
-    return sorted(drawn, key=lambda trial: trial.world_size)
+    return sorted(_told_apart(drawn), key=lambda trial: trial.world_size)
+
+
+def _told_apart(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials with names of their own: random ones may be drawn under a name that is taken."""
+    met: dict[str, int] = {}
+    named = []
+    for trial in trials:
+        met[trial.name] = met.get(trial.name, 0) + 1
+        again = met[trial.name]
+        named.append(trial if again == 1 else replace(trial, name=f"{trial.name} ({again})"))
+    return named
 
 
 def counts_words(counts: Sequence[int]) -> str:

@@ -37,8 +37,13 @@ def main(descriptor: int, preload: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _silence()
     try:
-        for name in (*PRELOAD, *preload):
+        for name in PRELOAD:
             importlib.import_module(name)
+        for name in preload:
+            try:
+                importlib.import_module(name)
+            except Exception:
+                pass  # who needs it will see the error; the others must not
         import torch
         torch.set_num_threads(1)
         _functional_collectives_once()
