@@ -32,6 +32,8 @@ from autograder.ranks import wire
 from autograder.ranks.report import RankOutcome
 from autograder.reference import per_item_gradients
 from autograder.stages.models import describe_model
+from autograder.stages.train import POISON
+from autograder.weights import recover_weights
 from autograder.window import UpdateWindow
 
 ASSIGNMENT = "in_the_wild"
@@ -224,9 +226,12 @@ def _against_triple(answer: object, weights: Tensor, window: UpdateWindow) -> Re
     predicted = dials.predict_weights(dials.Setting(*answer), window)
     if bool((predicted - weights).abs().max() <= TOLERANCE[torch.float64] * weights.abs().max()):
         return None
-    counts = "; ".join(f"rank {rank}: {'+'.join(map(str, row)) or '0'}" for rank, row in enumerate(window.counts))
-    return Reason("wrong-answer", f"{', '.join(answer)} gives weights {shown(predicted)}, but they are "
-                                  f"{shown(weights)}.\nItems of each microbatch: {counts}.")
+    item = int((predicted / weights - 1).abs().argmax())
+    rank, microbatch = int(window.item_ranks[item]), int(window.item_microbatches[item])
+    counts = "; ".join(f"rank {r}: {'+'.join(map(str, row)) or '0'}" for r, row in enumerate(window.counts))
+    return Reason("wrong-answer", f"With {', '.join(answer)} item {item}, in microbatch {microbatch} of rank {rank}, "
+                                  f"weighs {float(predicted[item]):.6g}; it weighed {float(weights[item]):.6g}.\n"
+                                  f"Items of each microbatch: {counts}.")
 
 
 # ---- repair_reduced_loss
@@ -363,9 +368,16 @@ def _terms_named(training: Training, update: TwoTerms, before: Tensor, after: Te
         how = "each microbatch counted by its items; every one of the P·K microbatches should weigh the same"
     elif float((rest - factor * right).abs().max()) <= bound:
         how = f"as a whole it weighed {factor:.4g} and should weigh 1 ({len(terms)} parts)"
+    elif float((rest - _along(terms, rest)).abs().max()) <= bound:
+        how = f"its {len(terms)} parts do not weigh the same, 1/{len(terms)} each"
     else:
         return []
     return [Reason("second-term-misweighted", f"The items weigh what they should.\nThe second term does not: {how}.")]
+
+
+def _along(rows: Tensor, vector: Tensor) -> Tensor:
+    """The part of a vector [D] that is a weighted sum of the rows [M, D], whether these depend on each other or not."""
+    return vector @ torch.linalg.pinv(rows, rtol=1e-9) @ rows
 
 
 # ---- repair_wrapped_sampler
@@ -387,7 +399,8 @@ def _repair_wrapped_sampler(draw: Draw, hidden: bool) -> list[Trial]:
         return [trial("one rank, one example", 1, 1, 9), trial("two ranks, one example", 2, 1, 5),
                 trial("three ranks, one too few", 3, 5, 2),
                 trial("float32, one too many", 3, 4, 10, dtype=torch.float32),
-                trial("four ranks, one too many", 4, draw.integer(2, 5) * 4 + 1, 3), trial("four ranks, one example", 4, 1, 6)]
+                trial("four ranks, one too many", 4, draw.integer(2, 3) * 4 + 1, 3),
+                trial("four ranks, one example", 4, 1, 6)]
     return [trial("one rank", 1, 5, 3), trial("equal counts", 2, 6, 4), trial("two ranks, odd numbers", 2, 5, 7),
             trial("fewer examples than ranks", 3, 2, 1), trial("three ranks", 3, 7, 8),
             trial("float32", 3, 4, 5, dtype=torch.float32), trial("four ranks", 4, 5, 11),
@@ -416,7 +429,27 @@ def rule_on_shards(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason
     each usual way to share them."""
     readings = [rule_on_training(_shared(trial, way), outcomes, work_is_shared) for way in (_dealt, _cut, _split)]
     unnamed = ("unexplained", "parameter-groups-differ")
-    return min(readings, key=lambda reasons: bool(reasons) and reasons[0].key in unnamed)
+    best = min(readings, key=lambda reasons: bool(reasons) and reasons[0].key in unnamed)
+    return [*_copies_named(trial, outcomes), *best] if best and best[0].key in unnamed else best
+
+
+def _copies_named(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
+    """Whether the weights of an update are whole numbers of equal rows: how often each example was dealt."""
+    training = trial.expected
+    for record, call in zip(wire.decode(outcomes[0].result)["calls"], training.calls, strict=True):
+        (update,) = call.updates
+        before, after = record["snapshots"][:2]
+        models, rtol = models_at(training.models, before), 10 * TOLERANCE[before.dtype]
+        gradients = per_item_gradients(models, training.item_losses, *update.batch)
+        made = (before.double() - after.double()) / training.lr
+        rows = trial.world_size * -(-update.window.item_count // trial.world_size)
+        copies = recover_weights(made, gradients, rtol=rtol).weights * rows
+        if copies.isfinite().all() and bool((copies - copies.round()).abs().max() <= 1e-3) and copies.max() > 1.5:
+            dealt = ", ".join(f"{count:.0f}" for count in copies.tolist())
+            return [Reason("duplicated-items", f"{rows} rows were averaged, and examples were dealt unequally often.\n"
+                           f"Example by example: {dealt} times; each should count once.",
+                           tuple((copies / rows).tolist()), update.window)]
+    return []
 
 
 def _shared(trial: Trial, way: Callable[[int, int], UpdateWindow]) -> Trial:
@@ -576,7 +609,26 @@ def _expert_losses(models: nn.ModuleDict, inputs: Tensor, targets: Tensor, group
 
 def rule_on_experts(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
     """The rule of training over the parameters of all experts: a rank's own, and the others from where they are."""
-    return rule_on_training(trial, _with_all_experts(trial, outcomes))
+    reasons = rule_on_training(trial, _with_all_experts(trial, outcomes))
+    if not reasons or reasons[0].key != "parameter-groups-differ":
+        return reasons
+    return [*_stale_expert(trial, outcomes), *reasons]
+
+
+def _stale_expert(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
+    """Whether the gradients that stood in the expert before the call entered its update."""
+    width = _shared_width(trial)
+    for rank, outcome in enumerate(outcomes):
+        for record in wire.decode(outcome.result)["calls"]:
+            before, after = record["snapshots"][:2]
+            if float((before - after)[width:].min()) > 0.05 * POISON * trial.expected.lr:
+                return [Reason("stale-gradients", "The gradients that stood in .grad of the expert before the call "
+                                                  f"entered the update of rank {rank}.\nClear those of both parts.")]
+    return []
+
+
+def _shared_width(trial: Trial) -> int:
+    return sum(p.numel() for p in trial.arguments[0][0]["models"]["model"]["parameters"])
 
 
 def _with_all_experts(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[RankOutcome]:
@@ -588,7 +640,7 @@ def _with_all_experts(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Ran
     if len({len(result["calls"]) for result in results}) > 1:
         return list(outcomes)
     home = _homes(groups)
-    width = sum(p.numel() for p in trial.arguments[0][0]["models"]["model"]["parameters"])
+    width = _shared_width(trial)
     for records in zip(*(result["calls"] for result in results), strict=True):
         vectors = [(record["snapshots"], record["parameters"]) for record in records]
         for rank, record in enumerate(records):

@@ -248,3 +248,28 @@ def test_question_4_the_first_example_is_dealt_twice():
     dealt = [list(DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in range(2)]
     weights = torch.tensor(sum(dealt, [])).bincount(minlength=5) / (2 * 3)
     torch.testing.assert_close(weights, torch.tensor([1 / 3, 1 / 6, 1 / 6, 1 / 6, 1 / 6]))
+
+
+# ---- readings of their own
+
+
+def test_examples_that_a_shuffled_sampler_repeats_are_told_one_by_one():
+    verdict = verdict_on("repair_wrapped_sampler", "wrong_shuffled")
+    assert verdict.diagnosis == "duplicated-items"
+    assert re.search(r"Example by example: [12](, [12])* times; each should count once", verdict.message), str(verdict)
+
+
+def test_parts_of_a_second_term_that_weigh_unequally_are_told():
+    verdict = verdict_on("repair_auxiliary_term", "wrong_last_microbatch_only")
+    assert re.search(r"its \d+ parts do not weigh the same, 1/\d+ each", verdict.message), str(verdict)
+
+
+def test_old_gradients_of_the_expert_alone_are_told():
+    message = verdict_on("repair_expert_gradients", "wrong_clears_the_shared_part_only").message
+    assert "in .grad of the expert" in message, message
+
+
+def test_a_wrong_setting_is_told_with_an_item_that_it_gets_wrong():
+    message = verdict_on("name_the_dials", "wrong_first_item").message
+    predicted, measured = re.search(r"weighs ([\d.]+); it weighed ([\d.]+)\.", message).groups()
+    assert predicted != measured and "rank 1: 2+3+5" in message

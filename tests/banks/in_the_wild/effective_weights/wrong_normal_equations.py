@@ -1,6 +1,6 @@
-"""diagnosis: wrong-answer | unneeded-error | raised
+"""diagnosis: unneeded-error | wrong-answer
 
-Normal equations without scaling: sizes over eight orders become sixteen, all there is."""
+Normal equations without scaling: sizes over eight orders become sixteen, and rounding decides what comes out."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""diagnosis: pure-scale | nan-or-inf
+"""diagnosis: pure-scale
 
 Normalises the weights: a factor on all of them, the very thing to look for, is gone."""
 

@@ -1,4 +1,4 @@
-"""diagnosis: unneeded-error | wrong-answer
+"""diagnosis: unneeded-error
 
 Counts only ranks with items: a mean over ranks divides by all P."""
 

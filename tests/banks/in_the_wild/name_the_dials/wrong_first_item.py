@@ -1,4 +1,4 @@
-"""diagnosis: wrong-answer | missing-error
+"""diagnosis: wrong-answer
 
 Looks at the first item only; many settings agree there."""
 

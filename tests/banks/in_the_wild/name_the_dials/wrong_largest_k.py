@@ -1,4 +1,4 @@
-"""diagnosis: unneeded-error | wrong-answer
+"""diagnosis: unneeded-error
 
 Takes one K for all ranks, the largest."""
 

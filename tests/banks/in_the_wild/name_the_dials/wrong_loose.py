@@ -1,4 +1,4 @@
-"""diagnosis: missing-error | wrong-answer
+"""diagnosis: missing-error
 
 Finds a setting that is about right: one item off by a ten-thousandth is overlooked."""
 

@@ -1,4 +1,4 @@
-"""diagnosis: unneeded-error | wrong-answer
+"""diagnosis: unneeded-error
 
 Counts only microbatches with items: K is the rank's own number, empty ones included."""
 

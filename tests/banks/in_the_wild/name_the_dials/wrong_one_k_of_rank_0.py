@@ -1,4 +1,4 @@
-"""diagnosis: unneeded-error | wrong-answer
+"""diagnosis: unneeded-error
 
 Takes the K of rank 0 for all ranks."""
 

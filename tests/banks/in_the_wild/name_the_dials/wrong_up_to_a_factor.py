@@ -1,4 +1,4 @@
-"""diagnosis: wrong-answer | missing-error
+"""diagnosis: wrong-answer
 
 Normalises both sides first: a factor 1/P is all that tells two settings apart."""
 

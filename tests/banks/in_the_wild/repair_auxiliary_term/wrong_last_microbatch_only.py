@@ -1,4 +1,4 @@
-"""diagnosis: second-term-misweighted | parameter-groups-differ
+"""diagnosis: second-term-misweighted
 
 The second term of the last microbatch stands for all."""
 

@@ -1,4 +1,4 @@
-"""diagnosis: parameter-groups-differ | not-synchronized
+"""diagnosis: parameter-groups-differ
 
 Reduces the expert's gradients over all ranks: those of other experts get in."""
 

@@ -1,4 +1,4 @@
-"""diagnosis: missing-forward | not-synchronized
+"""diagnosis: missing-forward
 
 Calls the wrapped module: nothing reduces the shared part."""
 

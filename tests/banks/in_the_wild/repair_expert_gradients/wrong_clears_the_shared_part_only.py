@@ -1,4 +1,4 @@
-"""diagnosis: stale-gradients | parameter-groups-differ
+"""diagnosis: stale-gradients
 
 Old gradients of the expert stay in."""
 

@@ -1,4 +1,4 @@
-"""diagnosis: deadlock | not-synchronized
+"""diagnosis: deadlock
 
 A rank without items leaves its expert's reduction out."""
 

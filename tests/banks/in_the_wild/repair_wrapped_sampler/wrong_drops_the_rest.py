@@ -1,4 +1,4 @@
-"""diagnosis: unexplained | rank-lost | gradients-lost | parameter-groups-differ
+"""diagnosis: gradients-lost
 
 Leaves out what does not go into equal parts: those examples weigh nothing."""
 

@@ -1,6 +1,6 @@
-"""diagnosis: unexplained | parameter-groups-differ | duplicated-items
+"""diagnosis: rank-lost
 
-Every rank takes the first share."""
+Every rank takes the first share: the examples of the others never arrive."""
 
 import torch
 import torch.distributed as dist
@@ -11,5 +11,5 @@ def repair_wrapped_sampler(ddp_model, inputs, targets, optimizer):
     own = torch.arange(len(inputs))[rank::world]
     losses = 0.5 * (ddp_model(inputs[own]) - targets[own]).square().sum(1)
     optimizer.zero_grad()
-    (losses.sum() * world / len(inputs)).backward()
+    losses.mean().backward()
     optimizer.step()
