@@ -23,6 +23,13 @@ MESSAGE_BYTES, OUTPUT_BYTES, LABEL_BYTES = 1800, 1500, 60  # of HTML, so that a 
 MAX_DENOMINATOR = 4096
 SAME_WEIGHT = 2e-5  # relative to the largest right weight: what float32 can tell apart
 BAR_CELLS = 24
+# keys under which docs/field_guide.md has public reports
+IN_THE_FIELD = frozenset((
+    "mean-of-rank-means", "sum-of-rank-means", "mean-of-microbatch-means", "sum-of-microbatch-means",
+    "global-divisor-then-mean", "divided-twice", "divided-by-world-size", "padding-counted", "unshifted-count",
+    "divided-by-items", "clamped-count", "sequence-mean", "wrong-group", "active-ranks", "window-boundaries",
+    "full-window-divisor-on-partial-window", "duplicated-items", "second-term-misweighted",
+    "parameter-groups-differ", "overflow-or-truncation", "wrong-return-value"))
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind eyes, readable on white and on black
 
 
@@ -367,6 +374,8 @@ def _with_key(verdict: Verdict, text: str) -> str:
 
 def _trial_and_reason(verdict: Verdict) -> str:
     reason = f"reason: {plain_text(verdict.diagnosis, 60)}" if verdict.diagnosis else ""
+    if verdict.diagnosis in IN_THE_FIELD:
+        reason += " (public trainers did this too: docs/field_guide.md)"
     return " · ".join(filter(None, [_trial_line(verdict), reason]))
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.verdict import ItemWeight, Verdict, WrongUpdate, plain_text, readable_number
+from autograder.diagnosis import KEYS
+from autograder.verdict import IN_THE_FIELD, ItemWeight, Verdict, WrongUpdate, plain_text, readable_number
 
 WRONG = Verdict(
     exercise="synchronized_item_mean",
@@ -261,3 +262,12 @@ def test_ipython_shows_the_one_line(capsys):
     shell.run_cell("raise error")
     shown = capsys.readouterr().out.strip()
     assert shown.startswith("WrongUpdate: synchronized_item_mean [mean-of-rank-means]") and "\n" not in shown
+
+
+def test_what_was_met_in_the_field_is_said_and_the_guide_has_it(root):
+    guide = (root / "docs" / "field_guide.md").read_text()
+    named = set(re.findall(r"`([a-z-]+)`", guide)) & set(KEYS)
+    assert IN_THE_FIELD == named - {"unexplained", "pure-scale"}, "the guide and the verdict name different keys"
+    wrong = Verdict("f", False, 0.0, "mean-of-rank-means", "m", trial={"name": "t", "world_size": 2})
+    assert "docs/field_guide.md" in str(wrong) and "docs/field_guide.md" in wrong._repr_html_()
+    assert "field_guide" not in str(Verdict("f", False, 0.0, "deadlock", "m", trial={"name": "t", "world_size": 2}))
