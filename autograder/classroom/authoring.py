@@ -58,7 +58,7 @@ TODO: one or two sentences: what the function is for.
 **Contract.** `$name($argument)`$mark
 
 * TODO: shapes, units, errors. `$argument`: floating tensor `$shape`, one row per item$of_rank.
-* Returns the mean over $all_items, `[3]`$everywhere.
+* Returns the largest of $all_items in each column, `[3]`$everywhere.
 * The argument stays as it was.
 
 <details><summary>Hint 1: the rule</summary>
@@ -77,15 +77,14 @@ TODO: numbers for which the answer is known.
 
 </details>"""
 RIGHT_ON_RANKS = """\
-    total = local_values.sum(0)
-    count = torch.tensor(len(local_values))
-    dist.all_reduce(total)
-    dist.all_reduce(count)
-    return total / count"""
-RIGHT_ALONE = "    return values.mean(0)"
+    lowest = local_values.new_full((1, 3), -torch.inf)
+    largest = torch.cat([local_values, lowest]).amax(0)
+    dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+    return largest"""
+RIGHT_ALONE = "    return values.amax(0)"
 ANSWER = '''\
 def $name($argument: torch.Tensor) -> torch.Tensor:
-    """TODO: what it returns, the shapes. Return the mean over $all_items, shape [3]."""
+    """TODO: what it returns, the shapes. Return the largest of $all_items, column by column, shape [3]."""
     ### BEGIN SOLUTION
 $right
     ### END SOLUTION'''
@@ -96,13 +95,10 @@ check($name, trials="all")
 ### END HIDDEN TESTS"""
 RECORD_ON_RANKS = '''\
 def _$name(draw: Draw, hidden: bool) -> list[Trial]:
-    # TODO: what each rank gets and what is right for it. `update` says how to read the value as Σ wᵢ gᵢ, so that wrong
-    # weights are named; leave it out where the value is no update.
+    # TODO: what each rank gets, what is right for it, and the counts for which mistakes show.
     def trial(name: str, counts: list[int]) -> Trial:
-        values = [draw.normal(count, 3, mean=2.0 * (rank % 3) - 1.0) for rank, count in enumerate(counts)]
-        items = torch.cat(values)
-        return Trial(name, tuple((rows,) for rows in values), items.mean(0), counts=tuple(counts),
-                     update=Update(UpdateWindow.from_counts(counts), items))
+        values = [draw.normal(count, 3) for count in counts]
+        return Trial(name, tuple((rows,) for rows in values), torch.cat(values).amax(0), counts=tuple(counts))
 
     if hidden:
         return [trial("one rank holds nearly everything", [1, 60]),
@@ -116,8 +112,8 @@ def _$name(draw: Draw, hidden: bool) -> list[Trial]:
     # TODO: the arguments and what is right for them. `mistakes` are wrong values that have a name.
     def trial(name: str, count: int) -> Trial:
         values = draw.normal(count, 3, mean=1.0)
-        summed = Reason("never-divided", f"This is the sum of the {count} items, not their mean.")
-        return Trial(name, ((values,),), values.mean(0), mistakes=((summed, values.sum(0)),) if count > 1 else ())
+        mean = Reason("wrong-answer", f"This is the mean of the {count} items, not the largest.")
+        return Trial(name, ((values,),), values.amax(0), mistakes=((mean, values.mean(0)),) if count > 1 else ())
 
     if hidden:
         return [trial("many items", 300), trial("some items", draw.integer(2, 9))]
@@ -142,40 +138,37 @@ def $name($argument):
 $right
 '''
 WRONG_ON_RANKS = '''\
-"""diagnosis: mean-of-rank-means
+"""diagnosis: missing-synchronization | not-synchronized
 
-TODO: what mistake it is, and why people make it. Every rank takes its own mean, an empty one zero, and the means are
-averaged."""
+TODO: what mistake it is, and why people make it. Every rank returns the largest of its own items."""
 
-import torch.distributed as dist
+import torch
 
 
 def $name(local_values):
-    mean = local_values.sum(0) / max(len(local_values), 1)
-    dist.all_reduce(mean)
-    return mean / dist.get_world_size()
+    return torch.cat([local_values, local_values.new_full((1, 3), -torch.inf)]).amax(0)
 '''
 WRONG_ALONE = '''\
-"""diagnosis: never-divided
+"""diagnosis: wrong-answer
 
-TODO: what mistake it is, and why people make it. The sum is taken for the mean."""
+TODO: what mistake it is, and why people make it. The mean is taken for the largest."""
 
 
 def $name(values):
-    return values.sum(0)
+    return values.mean(0)
 '''
 # what the records need, and where it comes from
-IMPORTS = {"Reason": "autograder.diagnosis", "UpdateWindow": "autograder.window",
-           **dict.fromkeys(("Draw", "Exercise", "Trial", "Update"), "autograder.exercises.record")}
+IMPORTS = {"Reason": "autograder.diagnosis",
+           **dict.fromkeys(("Draw", "Exercise", "Trial"), "autograder.exercises.record")}
 ON_RANKS = {"argument": "local_values", "shape": "[n_r, 3]", "of_rank": " of this rank; $n_r$ may be 0, $N > 0$",
             "all_items": "the items of all ranks", "everywhere": ", on **every** rank", "mark": " **[ranks]**",
-            "way": "Sums and counts of all ranks are added, then divided once.",
+            "way": "A MAX over the ranks, in which an empty one has -inf.",
             "imports": "\nimport torch\nimport torch.distributed as dist\n", "right": RIGHT_ON_RANKS,
-            "record": RECORD_ON_RANKS, "wrong": WRONG_ON_RANKS, "wrong_name": "mean_of_rank_means",
-            "needs": "torch Draw Exercise Trial Update UpdateWindow", "options": ""}
+            "record": RECORD_ON_RANKS, "wrong": WRONG_ON_RANKS, "wrong_name": "own_items_only",
+            "needs": "torch Draw Exercise Trial", "options": ""}
 ALONE = {"argument": "values", "shape": "[n, 3]", "of_rank": "; $n \\ge 1$", "all_items": "all items", "everywhere": "",
-         "mark": "", "way": "The mean of torch.", "imports": "", "right": RIGHT_ALONE, "record": RECORD_ALONE,
-         "wrong": WRONG_ALONE, "wrong_name": "never_divided", "needs": "Draw Exercise Reason Trial",
+         "mark": "", "way": "PyTorch has a function for it.", "imports": "", "right": RIGHT_ALONE,
+         "record": RECORD_ALONE, "wrong": WRONG_ALONE, "wrong_name": "mean", "needs": "Draw Exercise Reason Trial",
          "options": ", ranks=False"}
 
 
@@ -408,6 +401,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(refused, file=sys.stderr)
         return 1
     print("\n".join(said))
-    print(f"It is an exercise that works: the item mean. Make it yours where it says TODO, then run `make release`.\n"
-          f"What is left to do: python -m autograder verify {arguments.assignment}")
+    print("It is an exercise that works: the largest item. Make it yours where it says TODO, then run `make release`.")
+    print(f"What is left to do: python -m autograder verify {arguments.assignment}")
     return 0

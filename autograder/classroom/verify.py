@@ -369,7 +369,7 @@ def refused_release(root: Path, assignment: str, source: NotebookNode) -> Lines:
     if submitted and known != now:
         changed = [f"new: {', '.join(sorted(now - known))}"] * bool(now - known)
         changed += [f"removed: {', '.join(sorted(known - now))}"] * bool(known - now)
-        yield (f"the gradebook has {submitted} submissions, and nbgrader takes no release with other answer or grade "
+        yield (f"submissions in the gradebook: {submitted}; nbgrader takes no release with other answer or grade "
                f"cells then ({'; '.join(changed)}): put them into another assignment")
 
 
