@@ -33,7 +33,7 @@ TIERS = (
 KEYS = tuple(key for tier in TIERS for key in tier)
 _TIER = {key: number for number, tier in enumerate(TIERS) for key in tier}
 _VALUES = TIERS.index(NAMED_WEIGHTS)
-_FALLBACKS = ("unexplained", "wrong-answer")
+FALLBACKS = ("unexplained", "wrong-answer")
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,13 @@ def choose(findings: Sequence[Finding]) -> tuple[Finding, Reason]:
         for group in TIERS[_VALUES:]:
             keys = dict.fromkeys(r.key for finding in wrong for r in finding.reasons if r.key in group)
             covering = [key for key in keys if sum(_explains(f, key) for f in wrong) >= asked]
-            if covering and not (asked == len(wrong) and covering[0] in _FALLBACKS):
+            if covering and not (asked == len(wrong) and covering[0] in FALLBACKS):
                 return _shown_by(wrong, max(covering, key=lambda key: _merit(key, wrong)))
-    rest = wrong or sorted(findings, key=lambda finding: tier(finding.best.key))
-    return rest[0], (rest[0].reasons[-1] if wrong else rest[0].best)
+    for key in ("wrong-answer", "unexplained"):
+        if wrong and all(_explains(finding, key) for finding in wrong):
+            return _shown_by(wrong, key)
+    first = min(findings, key=lambda finding: tier(finding.best.key))
+    return first, first.best
 
 
 def _explains(finding: Finding, key: str) -> bool:

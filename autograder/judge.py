@@ -71,7 +71,8 @@ class Hearing:
             message="\n".join([*reason.sentence.splitlines(),
                                *self._where_it_agrees(findings, reason, len(heard))][:5]),
             seconds=seconds + time.monotonic() - began,
-            trial={"name": trial.name, "world_size": trial.world_size, "counts": list(trial.counts), **trial.facts},
+            trial={"name": trial.name, "counts": list(trial.counts), **trial.facts,
+                   "world_size": trial.world_size if self.exercise.ranks else max(1, len(trial.counts))},
             items=_items(reason),
             output=tuple((o.rank, o.output) for o in ranks if o.output.strip()))
 
@@ -79,11 +80,12 @@ class Hearing:
         """For wrong weights: whether the trials that came out right are those with equal counts, and only those."""
         if reason.key not in diagnosis.NAMED_WEIGHTS:
             return []
-        failing = {finding.trial for finding in findings}
+        failing = {finding.trial for finding in findings
+                   if any(other.key in diagnosis.FALLBACKS for other in finding.reasons)}
         equal = {n for n, trial in enumerate(self.trials[:heard])
                  if trial.world_size > 1 and trial.counts and len(set(map(str, trial.counts))) == 1}
         uneven = {n for n, trial in enumerate(self.trials[:heard]) if trial.world_size > 1 and trial.counts} - equal
-        if equal and not equal & failing and uneven and uneven <= failing:
+        if equal and uneven and failing == uneven:
             return ["It agrees when all ranks hold equally many items, and only then."]
         return []
 

@@ -23,7 +23,21 @@ def check(fn: Callable, exercise: str | None = None, *, trials: str = "visible")
     from autograder.grading import grade
 
     name = exercise or getattr(fn, "__name__", None) or type(fn).__name__
-    _announce(grade(name, fn, trials=trials))
+    if not callable(fn):
+        message = f"check needs your function, not a {type(fn).__name__}: pass its name without quotes or brackets."
+        _announce(Verdict(exercise or str(fn)[:80], False, 0.0, "wrong-type", message, backend="none"))
+    try:
+        verdict = grade(name, fn, trials=trials)
+    except KeyboardInterrupt:
+        raise Stopped("The check was stopped, and all its ranks are ended.") from None
+    _announce(verdict)
+
+
+class Stopped(KeyboardInterrupt):
+    """The Stop button or Ctrl-C during a check. In a notebook its traceback is one line."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
 
 
 def check_choice(id: str, letter: str | None, *, key: str | None = None,

@@ -282,3 +282,35 @@ def test_twenty_checks_at_once_in_processes_of_their_own_give_no_wrong_verdict(t
                              stdout=subprocess.PIPE, text=True) for _ in range(20)]
     assert [run.communicate(timeout=580)[0] for run in runs] == ["True mean-of-rank-means\n"] * 20
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(("function", "said"), [
+    ("squared_error_gradients", "pass its name without quotes"),
+    (squared_error_gradients(1.0, torch.ones(1)), "Tensor")])
+def test_check_of_what_is_no_function_is_one_clear_message(function, said):
+    with redirect_stdout(io.StringIO()), pytest.raises(WrongUpdate, match=said):
+        check(function)
+
+
+def test_the_losses_in_place_of_their_gradients_are_called_that():
+    verdict = grade("squared_error_gradients", lambda w, targets: 0.5 * (w - targets) ** 2)
+    assert verdict.diagnosis == "wrong-answer" and "These are the losses" in verdict.message
+
+
+def test_a_gradient_in_place_of_the_step_is_called_that():
+    def gradient(w, local_targets, lr):
+        numbers = torch.stack([(w - local_targets).sum(), torch.tensor(float(len(local_targets)), dtype=w.dtype)])
+        dist.all_reduce(numbers)
+        return numbers[0] / numbers[1]
+
+    verdict = grade("sgd_step", gradient)
+    assert verdict.diagnosis == "wrong-answer" and "This is the gradient" in verdict.message
+
+
+def test_a_rank_that_asks_for_input_is_told_that_it_has_no_keyboard():
+    assert "no keyboard" in grade("squared_error_gradients", lambda w, targets: input()).message
+
+
+def test_equal_counts_are_not_praised_when_a_single_rank_fails_too():
+    verdict = grade("synchronized_item_mean", lambda g: 2 * synchronized_item_mean(g))
+    assert "only then" not in verdict.message

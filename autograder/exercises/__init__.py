@@ -15,6 +15,9 @@ class UnknownExercise(LookupError):
     def __str__(self) -> str:
         return str(self.args[0])
 
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
 
 def exercises_of(assignment: str) -> dict[str, Exercise]:
     """The exercises of an assignment by name, in its order. UnknownExercise for another name."""
@@ -31,6 +34,7 @@ def find(name: str) -> Exercise:
         if name in exercises:
             return exercises[name]
         names += exercises
-    near = get_close_matches(str(name), names, 3, 0.4) or names
-    raise UnknownExercise(f"There is no exercise {name!r}. Did you mean {' or '.join(near)}? Rename your function, "
-                          "or name the exercise: check(fn, \"…\").")
+    near = get_close_matches(str(name), names, 3, 0.4)
+    guess = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise UnknownExercise(f"There is no exercise {name!r}. {guess}Rename your function, or name the exercise: "
+                          "check(fn, \"…\").")

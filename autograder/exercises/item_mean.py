@@ -20,7 +20,8 @@ SEPARATION = 0.2
 
 def _squared_error_gradients(draw: Draw, hidden: bool) -> list[Trial]:
     def trial(name: str, w: torch.Tensor, targets: torch.Tensor) -> Trial:
-        return Trial(name, ((w, targets),), w - targets)
+        losses = Reason("wrong-answer", "These are the losses ½(w − y)²; their derivatives in w are asked.")
+        return Trial(name, ((w, targets),), w - targets, mistakes=((losses, 0.5 * (w - targets) ** 2),))
 
     if hidden:
         return [trial("many items", draw.normal(), draw.normal(300)),
@@ -124,9 +125,11 @@ def _sgd_step(draw: Draw, hidden: bool) -> list[Trial]:
         counts = [len(rows) for rows in targets]
         gradients = (w - torch.cat(targets)).double()
         expected = w.double() - lr * gradients.mean()
+        gradient = Reason("wrong-answer", "This is the gradient of the objective; the w after a step is asked.")
         update = Update(UpdateWindow.from_counts(counts), gradients[:, None],
                         of=lambda value: ((w.double() - value.double()) / lr).reshape(1))
-        return Trial(name, tuple((w, rows, lr) for rows in targets), expected, counts=tuple(counts), update=update)
+        return Trial(name, tuple((w, rows, lr) for rows in targets), expected, counts=tuple(counts), update=update,
+                     mistakes=((gradient, gradients.mean()),))
 
     def random(name: str, counts: list[int], lr: float, dtype: torch.dtype = torch.float64) -> Trial:
         w = torch.tensor(5.0 + draw.integer(0, 3), dtype=dtype)

@@ -53,7 +53,7 @@ def rule_on_behaviour(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Rea
         waits = report.sentence(report.describe_waiting(outcomes))
         differing = report.differing_calls(outcomes)
         if any(outcome.end in ("running", "silent") for outcome in unfinished):
-            return [Reason("timed-out", _two_lines("The step did not end before the deadline.", waits))]
+            return [Reason("timed-out", f"No end before the deadline: {waits[0].lower()}{waits[1:]}")]
         key = "mismatched-collectives" if differing and not any(o.finished for o in outcomes) else "deadlock"
         return [Reason(key, _two_lines(waits, differing or ""))]
     return []
@@ -69,6 +69,8 @@ def _rule_on_raised(trial: Trial, raised: Sequence[RankOutcome], outcomes: Seque
     if "ValueError" in first.error["bases"] and first.error["frames"] and not first.error["in_torch"]:
         answer = "There is an answer for these arguments." if trial.arguments[0] else "There is an answer."
         return [Reason("unneeded-error", _two_lines(who, answer))]
+    if first.error["type"] in ("EOFError", "BdbQuit"):
+        return [Reason("raised", _two_lines(who, "A rank has no keyboard: leave out input() and breakpoint()."))]
     waiting = [o for o in outcomes if not o.finished]
     return [Reason("raised", _two_lines(who, report.sentence(report.describe_waiting(outcomes)) if waiting else ""))]
 
@@ -86,7 +88,7 @@ def rule_on_error(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]
     other = [o for o in outcomes if o.end == "raised" and wanted not in o.error["bases"]]
     if other:
         return [Reason("wrong-exception", _two_lines(
-            f"{report.sentence(ranks_words([o.rank for o in other]))} raised {report.describe_error(other[0])}", why))]
+            f"{_who(trial, [o.rank for o in other])} raised {report.describe_error(other[0])}", why))]
     if any(not o.finished for o in outcomes):
         return [Reason("deadlock", _two_lines(report.sentence(report.describe_waiting(outcomes)),
                                               f"{why} Every rank must know it before any rank waits."))]
@@ -94,6 +96,10 @@ def rule_on_error(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]
     return [Reason("missing-error", _two_lines(
         why, f"{report.sentence(silent)} returned a value instead." if trial.world_size > 1 else
         "The function returned a value instead."))]
+
+
+def _who(trial: Trial, ranks: Sequence[int]) -> str:
+    return report.sentence(ranks_words(ranks)) if trial.world_size > 1 else "The function"
 
 
 def _last_words(died: Sequence[RankOutcome]) -> str:

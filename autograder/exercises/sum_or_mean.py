@@ -341,6 +341,7 @@ def _scale_error(draw: Draw, hidden: bool) -> list[Trial]:
                 scaled("an update 1e5 times as long, off by rounding", reference, 1e5, 5e-8),
                 off("an update 1e-5 times as long, in another direction", reference, 1e-5, 0.3),
                 off("almost: off by 2e-5 of the update's length", draw.normal(50), 8.0, 2e-5),
+                off("both of length 1e-9, another direction", 1e-9 * reference, 1.0, 0.5),
                 none("an update where the reference has zeros", gaps, reference.clone(),
                      "the reference has zeros where the update has none"),
                 none("at right angles", reference, _across(draw, reference), "the best factor, 0, leaves all of it"),
