@@ -235,14 +235,14 @@ def _view(limits: Limits, uid: int) -> Iterator[str]:
     for name, value in _ENVIRONMENT.items():
         yield from ("--setenv", name, value)
     paths = visible()
-    for folder in sorted({str(parent) for path in paths for parent in Path(path).parents} - {"/"}):
+    writable = ("--perms", "1777", "--size", str(limits.files), "--tmpfs")
+    yield from (*writable, HOME)  # first: an environment that lies below it is shown in it
+    for folder in sorted({str(parent) for path in paths for parent in Path(path).parents} - {"/", HOME}):
         yield from ("--perms", "0755", "--dir", folder)
     for path in paths:
         yield from ("--ro-bind", path, path)
     yield from ("--proc", "/proc", "--dev", "/dev")
-    for folder in ("/tmp", "/dev/shm"):
-        yield from ("--perms", "1777", "--size", str(limits.files), "--tmpfs", folder)
-    yield from ("--chdir", HOME)
+    yield from (*writable, "/dev/shm", "--chdir", HOME)
 
 
 def _provided(files: dict[str, int]) -> Iterator[str]:
