@@ -10,6 +10,7 @@ import os
 import selectors
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -319,17 +320,22 @@ def pickled_function(function: Callable) -> bytes:
     import cloudpickle
 
     module = sys.modules.get(getattr(function, "__module__", None) or "")
-    by_value = isinstance(module, ModuleType) and module.__name__ != "__main__" and _is_users(module)
-    try:
-        if by_value:
-            cloudpickle.register_pickle_by_value(module)
-        return cloudpickle.dumps(function)
-    except Exception as error:
-        raise TypeError(f"{getattr(function, '__name__', function)!r} cannot be sent to other processes: {error}. "
-                        "Let it use only what it gets as arguments, imports, and plain values.") from error
-    finally:
-        if by_value:
-            cloudpickle.unregister_pickle_by_value(module)
+    with _pickling:
+        by_value = (isinstance(module, ModuleType) and module.__name__ != "__main__" and _is_users(module)
+                    and module.__name__ not in cloudpickle.list_registry_pickle_by_value())
+        try:
+            if by_value:
+                cloudpickle.register_pickle_by_value(module)
+            return cloudpickle.dumps(function)
+        except Exception as error:
+            raise TypeError(f"{getattr(function, '__name__', function)!r} cannot be sent to other processes: {error}. "
+                            "Let it use only what it gets as arguments, imports, and plain values.") from error
+        finally:
+            if by_value:
+                cloudpickle.unregister_pickle_by_value(module)
+
+
+_pickling = threading.Lock()  # which modules travel by value is one setting for the whole process
 
 
 def _is_users(module: ModuleType) -> bool:
