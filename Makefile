@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TORCH_INDEX ?=
 LAB_ARGS ?=
-PYTEST_ARGS ?= -n 2 --dist worksteal
+PYTEST_ARGS ?= -n 2 --dist loadgroup
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 
 PY := $(VENV)/bin/python

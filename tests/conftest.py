@@ -32,7 +32,14 @@ def gpu_reason() -> str | None:
     return None if torch.cuda.is_available() else "no CUDA device here"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    for item in items:
+        # what shares an expensive fixture (a graded class, an executed lesson) runs in one process
+        if item.path.parent.name == "classroom":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        elif item.path.stem == "test_notebooks" and hasattr(item, "callspec"):
+            item.add_marker(pytest.mark.xdist_group(f"notebook {item.callspec.id}"))
     for mark, reason_for in (("browser", browser_reason), ("gpu", gpu_reason)):
         marked = [item for item in items if item.get_closest_marker(mark)]
         reason = reason_for() if marked else None
