@@ -47,6 +47,7 @@ def main(descriptor: int, preload: list[str]) -> None:
         import torch
         torch.set_num_threads(1)
         _functional_collectives_once()
+        _remove_empty_cache_folder()
     except BaseException:
         requests.send(json.dumps({"failed": traceback.format_exc()[-4000:]}).encode())
         return
@@ -72,6 +73,16 @@ def _functional_collectives_once() -> None:
             importlib.import_module(name)
         except ImportError:
             pass
+
+
+def _remove_empty_cache_folder() -> None:
+    """Importing torch._dynamo makes an empty folder for compiled kernels; nothing is compiled here."""
+    try:
+        from torch._inductor.runtime.cache_dir_utils import default_cache_dir
+
+        os.rmdir(default_cache_dir())
+    except (ImportError, OSError):
+        pass
 
 
 def _prctl(option: int, value: int) -> None:
