@@ -15,10 +15,11 @@ def warm_up() -> None:
     start_server(PRELOAD)
 
 
-def check(fn: Callable, exercise: str | None = None, *, trials: str = "visible") -> None:
+def check(fn: Callable, exercise: str | None = None, *, trials: str = "visible", backend: str = "gloo") -> None:
     """Grade your function on real ranks, show the verdict, and raise WrongUpdate if it is not right.
 
     exercise: the name of the exercise, for a callable without a name of its own. trials: "visible" or "all".
+    backend: "gloo", "nccl" (one GPU per rank) or "auto"; marks are given on gloo.
     """
     from autograder.grading import grade
 
@@ -27,7 +28,7 @@ def check(fn: Callable, exercise: str | None = None, *, trials: str = "visible")
         message = f"check needs your function, not a {type(fn).__name__}: pass its name without quotes or brackets."
         _announce(Verdict(exercise or str(fn)[:80], False, 0.0, "wrong-type", message, backend="none"))
     try:
-        verdict = grade(name, fn, trials=trials)
+        verdict = grade(name, fn, trials=trials, backend=backend)
     except KeyboardInterrupt:
         raise Stopped("The check was stopped, and all its ranks are ended.") from None
     _announce(verdict)

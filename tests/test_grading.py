@@ -314,3 +314,9 @@ def test_a_rank_that_asks_for_input_is_told_that_it_has_no_keyboard():
 def test_equal_counts_are_not_praised_when_a_single_rank_fails_too():
     verdict = grade("synchronized_item_mean", lambda g: 2 * synchronized_item_mean(g))
     assert "only then" not in verdict.message
+
+
+@pytest.mark.skipif(torch.cuda.device_count() >= 8, reason="has the GPUs")
+def test_a_check_on_gpus_that_are_not_there_says_so():
+    with pytest.raises(ValueError, match="one GPU per rank"):
+        check(synchronized_item_mean, backend="nccl")
