@@ -29,7 +29,7 @@ SETTINGS = ("unsealed", "cell_timeout", "check_timeout", "submission_timeout", "
             "files", "output")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DECIDES = ("*.py", "ranks/*.py", "stages/*.py", "exercises/*.py", "classroom/sealed.py", "classroom/sandbox.py",
-            "classroom/inside.py", "classroom/submission.py", "classroom/preprocessors.py")
+            "classroom/seccomp.py", "classroom/inside/*.py", "classroom/submission.py", "classroom/preprocessors.py")
 
 
 class Changed(RuntimeError):

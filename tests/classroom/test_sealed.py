@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
 from sealed_course import NAME, POINTS, RIGHT, autograded, nbgrader, nothing_left_behind, results, submit  # noqa: E402
 
-from autograder.classroom import sandbox, seal, sealed  # noqa: E402
+from autograder.classroom import sandbox, seal, sealed, seccomp  # noqa: E402
 from autograder.classroom.sealed import Check, Choice, Mark, checked_outcomes, mark_choice, read_grade_cell  # noqa: E402
 from autograder.judge import Hearing  # noqa: E402
 from autograder.ranks import wire  # noqa: E402
@@ -169,8 +170,8 @@ ALLOW, EPERM, ENOSYS, NO_FAMILY = 0x7FFF0000, 0x00050001, 0x00050026, 0x00050061
 
 
 def test_deny_list_denies_what_it_names_and_nothing_else():
-    rules = sandbox.deny_list("x86_64")
-    denied = set(sandbox._CALLS["x86_64"][2].values())
+    rules = seccomp.deny_list("x86_64")
+    denied = set(seccomp._CALLS["x86_64"][2].values())
     for number in range(500):
         if number not in (16, 41, 56, 435):
             assert verdict_on(rules, number) == (EPERM if number in denied else ALLOW), number
@@ -185,11 +186,11 @@ def test_deny_list_denies_what_it_names_and_nothing_else():
     (41, (1, 1, 0), ALLOW), (41, (2, 1, 6), ALLOW), (41, (10, 1, 0), ALLOW), (41, (16, 3, 0), ALLOW),
     (41, (16, 3, 9), NO_FAMILY), (41, (17, 3, 0), NO_FAMILY), (41, (38, 5, 0), NO_FAMILY), (41, (40, 1, 0), NO_FAMILY)])
 def test_deny_list_looks_at_arguments(call, arguments, answer):
-    assert verdict_on(sandbox.deny_list("x86_64"), call, arguments) == answer
+    assert verdict_on(seccomp.deny_list("x86_64"), call, arguments) == answer
 
 
 def test_other_machines_have_a_list_too():
-    assert verdict_on(sandbox.deny_list("aarch64"), 117, architecture=0xC00000B7) == EPERM
+    assert verdict_on(seccomp.deny_list("aarch64"), 117, architecture=0xC00000B7) == EPERM
 
 
 # ---- pages -------------------------------------------------------------------------------------------------
@@ -232,11 +233,107 @@ def test_nothing_of_the_course_is_visible(root):
     assert not any(str(Path.home()) == path for path in shown)
 
 
+@pytest.fixture
+def own_templates(monkeypatch):
+    """Sandboxes of this test come from templates of its own."""
+    made = {}
+    monkeypatch.setattr(sandbox, "_templates", made)
+    yield made
+    for template in made.values():
+        template.close()
+
+
+def run_cell(session: sealed.Session, source: str) -> str:
+    """What a learner's cell prints, or its error."""
+    answer = session.ask({"do": "cell", "source": source, "number": 1, "seconds": 30.0}, 60.0)
+    assert answer["did"] == "cell" and answer["ended"] is None, answer
+    return "".join(output.get("text") or f"{output['name']}: {output['message']}" for output in answer["outputs"])
+
+
 @needs_sandbox
-def test_a_sandbox_that_dies_at_once_is_no_fault_of_the_submission(monkeypatch):
-    monkeypatch.setattr(sandbox, "_python", lambda channel, uid: ["/bin/false"])
+def test_a_sandbox_that_dies_at_once_is_no_fault_of_the_submission(monkeypatch, own_templates):
+    monkeypatch.setattr(sandbox, "_python", lambda channel, uid, sealed: ["/bin/false"])
     with nothing_left_behind(), pytest.raises(sealed.Infrastructure):
         sealed.Session(sandbox.Limits())
+
+
+LEAVES = """
+import os, subprocess, sys
+for folder in ("/tmp", "/dev/shm"):
+    open(f"{folder}/mine", "w").write("a trace")
+subprocess.Popen(["/usr/bin/env", "sleep", "600"], start_new_session=True)
+os.environ["TRACE"] = "a trace"
+sys.modules["torch"].left_behind = "a trace"
+print("mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"))
+"""
+LOOKS = """
+import os, socket, torch
+numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+names = [open(f"/proc/{number}/comm").read().strip() for number in numbers]
+print("sleep" in names, "mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"), "TRACE" in os.environ, hasattr(torch, "left_behind"))
+"""
+RIGHTS = """
+import ctypes, os, pwd
+status = dict(line.split(":", 1) for line in open("/proc/self/status").read().splitlines())
+print(*(int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")),
+      int(status["NoNewPrivs"]), int(status["Seccomp"]), os.getuid() != 0, pwd.getpwuid(os.getuid()).pw_name)
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.unshare(0x10000000), libc.umount2(b"/tmp", 2), libc.mount(b"none", b"/tmp", b"tmpfs", 0, None))
+for place in ("/", "/usr", "/proc/sys/kernel/hostname", os.path.dirname(os.__file__)):
+    try:
+        open(place + "/x" if os.path.isdir(place) else place, "w")
+        print("could write", place)
+    except OSError:
+        pass
+try:
+    os.kill(1, 9)
+except PermissionError:
+    pass
+"""
+
+
+@needs_sandbox
+@pytest.mark.parametrize("many", [True, False])
+def test_each_submission_has_a_sandbox_without_rights_or_traces_of_another(many, monkeypatch, own_templates):
+    """Forked from one template, or where a sandbox may make no namespaces, each with a template of its own."""
+    if not many:
+        monkeypatch.setattr(sandbox, "_RIGHTS", ("SETPCAP", *[right for right in sandbox._RIGHTS if "SETU" in right
+                                                               or "SETG" in right]))
+    with nothing_left_behind():
+        with sealed.Session(sandbox.Limits()) as first:
+            assert run_cell(first, LEAVES) == "True True\n"
+            with sealed.Session(sandbox.Limits()) as second:
+                assert run_cell(second, LOOKS) == "False False False False False\n"
+                assert run_cell(second, RIGHTS) == "0 0 0 0 0 1 2 True learner\n-1 -1 -1\n"
+        (template,) = own_templates.values()
+        assert template.many == many
+        template.close()
+        own_templates.clear()
+
+
+@needs_sandbox
+def test_a_template_that_died_is_made_anew(own_templates):
+    with sealed.Session(sandbox.Limits()):
+        pass
+    (template,) = own_templates.values()
+    signal.pidfd_send_signal(template._init, signal.SIGKILL)
+    with sealed.Session(sandbox.Limits()) as session:
+        assert run_cell(session, "print(6 * 7)") == "42\n"
+    assert own_templates[True] is not template
+
+
+@needs_sandbox
+def test_a_package_that_lies_in_a_writable_folder_is_visible(tmp_path):
+    """/tmp of a sandbox is its own; an environment that lies in the machine's /tmp must be there all the same."""
+    shutil.copytree(Path(sandbox.__file__).parents[1], tmp_path / "autograder", ignore=shutil.ignore_patterns("__py*"))
+    code = ("from autograder.classroom import sandbox, sealed\n"
+            "with sealed.Session(sandbox.Limits()) as session:\n"
+            "    answer = session.ask({'do': 'cell', 'number': 1, 'seconds': 30.0,\n"
+            "                          'source': 'import autograder.survey.table as t; print(t.__file__)'}, 60.0)\n"
+            "    print(answer['outputs'][0]['text'])")
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True,
+                         env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert run.stdout.strip() == str(tmp_path / "autograder" / "survey" / "table.py"), run.stderr
 
 
 # ---- a class -----------------------------------------------------------------------------------------------

@@ -1,25 +1,17 @@
-"""What runs inside the sandbox: the warden, and the learner's notebook.
+"""The warden: process 1 of what a submission sees. It carries frames, starts processes, and runs no learner's code.
 
-The warden is process 1. It imports PyTorch once, forks two fork servers from that, and from then on carries frames
-and runs no learner's code. The first server is its own: from it come the learner's *shell* (one process that runs
-the notebook's cells in order) and the ranks of every check, which are fresh and get the learner's function from
-the shell as bytes. The second belongs to the shell, for the learner's own `check` and `run_on_ranks`.
-
-Processes here cannot look into one another (they are not dumpable, and ptrace is denied). When the grader's end of
-the channel closes, the warden ends, and everything with it.
+It forks two fork servers. The first is its own: from it come the learner's shell and the ranks of every check, which
+are fresh and get the learner's function from the shell as bytes. The second belongs to the shell, for the learner's own
+`check` and `run_on_ranks`.
 """
 from __future__ import annotations
 
-import base64
-import ctypes
-import gc
-import importlib
+import json
 import os
 import resource
 import selectors
 import signal
 import socket
-import sys
 import threading
 import time
 import traceback
@@ -27,42 +19,22 @@ import traceback
 from autograder.ranks import launch, processes, server, wire
 from autograder.ranks.processes import Family, StartError, wait_for_exit_status
 
-PRELOAD = (*server.PRELOAD, "autograder.grading", "autograder.notebook", "IPython.core.interactiveshell",
-           "IPython.core.magics", "IPython.core.completer")
 _GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
 _ASK_SECONDS = 20.0
 _MAX_PARTS = 300_000  # values in an answer to the grader
 _RESULT_BYTES = 160 * 2**20  # of all outcomes of one check (wide models make some 90 MB)
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
-def main(descriptor: int, uid: int) -> None:
-    """Life of the warden: give rights up, load, limit, serve until the channel closes. Never returns."""
-    if uid:
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-    _prctl(_PR_SET_DUMPABLE, 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def main(descriptor: int) -> None:
+    """Life of the warden: limit all processes to come, start the fork servers, serve until the channel closes."""
     channel = socket.socket(fileno=descriptor)
     os.set_inheritable(descriptor, False)
-    for name in PRELOAD:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            if name in server.PRELOAD:
-                raise
-    import torch
-
-    torch.set_num_threads(1)
-    server._functional_collectives_once()
     order = _next(channel)
     _limit(order["limits"])
-    gc.collect()
-    gc.freeze()
     mine, server_pid = _fork_server([channel])
     learners, _ = _fork_server([channel, mine])
-    processes._servers[:] = [_Adopted(mine)]
+    processes._servers[:] = [AdoptedServer(mine)]
     threading.Thread(target=_end_with, args=(channel,), daemon=True).start()
     warden = Warden(learners, server_pid, order["limits"])
     signal.signal(signal.SIGUSR1, warden.stop)
@@ -111,8 +83,8 @@ def _fork_server(not_for_it: list[socket.socket]) -> tuple[socket.socket, int]:
         try:
             for each in (*not_for_it, ours):
                 each.close()
-            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            server._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            server._prctl(_PR_SET_CHILD_SUBREAPER, 1)
             server._silence()
             server._Server(its, parent).serve()
         finally:
@@ -121,11 +93,7 @@ def _fork_server(not_for_it: list[socket.socket]) -> tuple[socket.socket, int]:
     return ours, pid
 
 
-def _prctl(option: int, value: int) -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-
-
-class _Adopted:
+class AdoptedServer:
     """A fork server that this process did not start, for `ranks.processes`."""
 
     def __init__(self, channel: socket.socket) -> None:
@@ -134,8 +102,6 @@ class _Adopted:
         self.asking = threading.Lock()
 
     def request(self, request: dict, descriptors: list[int]) -> None:
-        import json
-
         try:
             with self.asking:
                 socket.send_fds(self.channel, [json.dumps(request).encode()], descriptors)
@@ -278,7 +244,7 @@ class _ShellProcess:
     """The learner's process, seen from the warden."""
 
     def __init__(self, learners_server: socket.socket, output: int) -> None:
-        self.family = Family("autograder.classroom.inside:shell", 1, "fork")
+        self.family = Family("autograder.classroom.inside.shell:serve", 1, "fork")
         self.channel = self.family.channels[0]
         self.reader = wire.FrameReader(self.channel)
         self.printed = _Printed(output)
@@ -380,245 +346,3 @@ def _decoded(body: bytes) -> dict | None:
 
 def _list(value: object) -> list:
     return value if isinstance(value, list) else []
-
-
-# ---- the learner's process ---------------------------------------------------------------------------------
-
-
-def shell(channel: socket.socket, _number: int = 0) -> None:
-    """Life of the learner's process: run cells, hand out functions and values, until the channel closes."""
-    _, descriptors, *_ = socket.recv_fds(channel, 1, 1)
-    processes._servers[:] = [_Adopted(socket.socket(fileno=descriptors[0]))]
-    processes.start_server = lambda preload=(): None
-    notebook: _Notebook | None = None
-    while (body := wire.receive(channel)) is not None:
-        order = wire.decode(body)
-        if notebook is None:
-            notebook = _Notebook(order["output"])
-            answer = {"pid": os.getpid()}
-        else:
-            answer = getattr(notebook, order.pop("do"))(**order)
-        wire.send(channel, wire.encode(wire.portable(answer)))
-    os._exit(0)
-
-
-class _Notebook:
-    """The notebook's state: IPython's shell, in this process, with its outputs caught and capped."""
-
-    def __init__(self, output: int) -> None:
-        os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
-        sys.path.insert(0, "")
-        self.outputs = _Outputs(output)
-        self.ipython = _shell_class()(self.outputs)
-        sys.modules["__main__"] = self.ipython.user_module
-
-    def _why_not_started(self, error: str) -> dict:
-        """Processes could not be started: because of what the learner's code left behind or did, or our failure."""
-        if _threads_here() > self.limits["processes"] // 2:
-            return {"did": "over limit", "why": _OVER}
-        if os.waitpid(self.server_pid, os.WNOHANG) != (0, 0):
-            self.ended = "it ended the process from which ranks are started"
-            return {"did": "ended", "why": self.ended}
-        return {"did": "failed", "why": error}
-
-    def cell(self, source: str, number: int) -> dict:
-        self.outputs.clear()
-        sys.stdout, sys.stderr = _Stream(self.outputs, "stdout"), _Stream(self.outputs, "stderr")
-        self.ipython.cell_number = number
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            self.ipython.run_cell(source, store_history=True)
-        except KeyboardInterrupt:
-            self.outputs.add({"kind": "error", "name": "KeyboardInterrupt", "message": "", "lines": []})
-        finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for stream in (sys.__stdout__, sys.__stderr__):
-            stream.flush()
-        return {"outputs": self.outputs.all()}
-
-    def value(self, name: str) -> dict:
-        value = self.ipython.user_ns.get(name)
-        return {"value": str(value)[:200] if isinstance(value, str) else None, "type": type(value).__name__}
-
-    def function(self, name: str) -> dict:
-        """The function as bytes for ranks, with the module path and the folder that it knows."""
-        if name not in self.ipython.user_ns:
-            return {"why": f"There is no {name} in the notebook when its check comes. Define it, with exactly this "
-                           "name.", "callable": False}
-        function = self.ipython.user_ns[name]
-        if not callable(function):
-            return {"why": f"{name} is a {type(function).__name__}, not a function.", "callable": False}
-        try:
-            pickled = launch.pickled_function(function)
-        except BaseException as error:
-            return {"why": str(error), "callable": True}
-        return {"function": pickled, "path": launch._module_path(), "directory": launch._directory()}
-
-
-class _Outputs:
-    """A cell's outputs in order: at most so many bytes, and at most so many pieces."""
-
-    _PIECES = 500
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.clear()
-
-    def clear(self) -> None:
-        self._found: list[dict] = []
-        self._left = self.limit
-        self._left_out = 0
-
-    def write(self, name: str, text: str) -> None:
-        kept = text[:max(self._left, 0)]
-        self._left -= len(kept)
-        self._left_out += len(text) - len(kept)
-        if kept and self._found and self._found[-1].get("name") == name and "parts" in self._found[-1]:
-            self._found[-1]["parts"].append(kept)
-        elif kept and len(self._found) < self._PIECES:
-            self._found.append({"kind": "stream", "name": name, "parts": [kept]})
-
-    def add(self, output: dict) -> None:
-        size = sum(len(text) for text in _texts(output))
-        if size > 8 * self.limit or len(self._found) >= self._PIECES:
-            self._left_out += size
-        else:
-            self._found.append(output)
-
-    def all(self) -> list[dict]:
-        found = [{"kind": "stream", "name": output["name"], "text": "".join(output["parts"])} if "parts" in output
-                 else output for output in self._found]
-        if self._left_out:
-            found.append({"kind": "stream", "name": "stdout",
-                          "text": f"\n… {self._left_out} more characters left out …\n"})
-        return found
-
-
-def _texts(output: dict):
-    for value in output.values():
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from _texts(value)
-        elif isinstance(value, list):
-            yield from (part for part in value if isinstance(part, str))
-
-
-class _Stream:
-    """What `print` writes to while a cell runs."""
-
-    encoding, errors, closed = "utf-8", "strict", False
-
-    def __init__(self, outputs: _Outputs, name: str) -> None:
-        self._outputs, self._name = outputs, name
-
-    def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        self._outputs.write(self._name, text)
-        return len(text)
-
-    def writelines(self, lines) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return False
-
-    def readable(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return 1 if self._name == "stdout" else 2
-
-
-def _shell_class():
-    from IPython.core.displayhook import DisplayHook
-    from IPython.core.displaypub import DisplayPublisher
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets import Type
-    from traitlets.config import Config
-
-    class Publisher(DisplayPublisher):
-        def publish(self, data, metadata=None, **_: object) -> None:
-            self.shell.caught.add({"kind": "display", "data": _shown(data)})
-
-        def clear_output(self, wait: bool = False) -> None:
-            pass
-
-    class Hook(DisplayHook):
-        def write_output_prompt(self) -> None:
-            pass
-
-        def write_format_data(self, format_dict, md_dict=None) -> None:
-            self.shell.caught.add({"kind": "result", "data": _shown(format_dict)})
-
-        def finish_displayhook(self) -> None:
-            self._is_active = False
-
-    class Shell(InteractiveShell):
-        """IPython without a terminal: display, results and errors go to `caught`."""
-
-        display_pub_class = Type(Publisher)
-        displayhook_class = Type(Hook)
-
-        def __init__(self, caught: _Outputs) -> None:
-            self.caught = caught
-            self.cell_number = 0
-            config = Config()
-            config.HistoryManager.enabled = False
-            config.InteractiveShell.colors = "nocolor"
-            config.InteractiveShell.autocall = 0
-            super().__init__(config=config)
-            type(self)._instance = self
-            InteractiveShell._instance = self
-
-        def ask_exit(self) -> None:
-            pass
-
-        def showtraceback(self, exc_tuple=None, *_: object, **__: object) -> None:
-            self.caught.add(_described(exc_tuple[1] if exc_tuple else sys.exc_info()[1]))
-
-        def showsyntaxerror(self, *_: object, **__: object) -> None:
-            self.showtraceback()
-
-        def show_usage_error(self, error) -> None:
-            self.caught.add({"kind": "error", "name": "UsageError", "message": str(error), "lines": []})
-
-    return Shell
-
-
-def _shown(data: object) -> dict:
-    """Of a rich output what is kept: its text, and pictures in base64."""
-    shown = {}
-    for kind in ("text/plain", "image/png", "image/jpeg"):
-        value = data.get(kind) if isinstance(data, dict) else None
-        if isinstance(value, bytes):
-            value = base64.b64encode(value).decode()
-        if isinstance(value, str):
-            shown[kind] = str(value)
-    return shown
-
-
-def _described(error: BaseException | None) -> dict:
-    """A learner's exception: its name, its message, and the lines of their own code that it went through."""
-    if error is None:
-        return {"kind": "error", "name": "Error", "message": "", "lines": []}
-    own = [entry for entry in traceback.extract_tb(error.__traceback__) if "ipykernel" in entry.filename
-           or entry.filename.startswith(("<ipython-input", "/tmp/"))]
-    lines = [f"line {entry.lineno}, in {entry.name}:  {entry.line}" if entry.name != "<module>" else
-             f"line {entry.lineno}:  {entry.line}" for entry in own[-12:]]
-    if isinstance(error, SyntaxError):
-        lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
-    try:
-        message = str(error)
-    except Exception:
-        message = "(its message could not be read)"
-    return {"kind": "error", "name": type(error).__name__, "message": message[:4000],
-            "lines": [line[:400] for line in lines]}
