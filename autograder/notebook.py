@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from autograder.verdict import Verdict, WrongUpdate
+
+OPTIONS = "ABCD"
 
 
 def warm_up() -> None:
@@ -41,38 +43,45 @@ class Stopped(KeyboardInterrupt):
         return [str(self)]
 
 
-def check_choice(id: str, letter: str | None, *, key: str | None = None,
+def check_choice(id: str, letter: str | None, *, options: str = OPTIONS, key: str | None = None,
                  reasons: Mapping[str, str] | None = None) -> None:
     """Note the answer to a quiz question, or with its `key` judge it and show the reason of the chosen letter.
 
-    id: the question; letter: one letter (case does not matter); reasons: letter → why it is right or wrong.
+    id: the question; letter: one letter (case does not matter); options: the letters that there are, where they are
+    not A to D; reasons: letter → why it is right or wrong.
     """
-    verdict = judge_choice(id, letter, key, reasons or {})
+    verdict = judge_choice(id, letter, key, reasons or {}, options)
     if verdict is None:
         print(f"{id}: {letter.strip().upper()} is noted. It is graded when the assignment is.")
     else:
         _announce(verdict)
 
 
-def judge_choice(id: str, letter: object, key: str | None, reasons: Mapping[str, str]) -> Verdict | None:
-    """The verdict on a letter; None for a proper letter whose key is not known here."""
+def judge_choice(id: str, letter: object, key: str | None, reasons: Mapping[str, str],
+                 options: str = OPTIONS) -> Verdict | None:
+    """The verdict on a letter; None for a proper letter whose key is not known here. Reasons say which letters there
+    are, else `options`."""
     def wrong(diagnosis: str, message: str) -> Verdict:
         return Verdict(id, False, 0.0, diagnosis, message, backend="none")
 
     if letter is None or letter is ... or letter == "":
         return wrong("not-implemented", "No letter is chosen yet.")
     chosen = letter.strip().upper() if isinstance(letter, str) else ""
-    options = tuple(reasons) or tuple("ABCDEFGH")
-    if len(chosen) != 1 or chosen not in options:
-        known = f"{', '.join(options[:-1])} or {options[-1]}" if reasons else "one letter, such as \"A\""
-        said = repr(letter) if isinstance(letter, str) else f"a {type(letter).__name__}"
-        return wrong("wrong-type", f"{said} is not an answer: give {known}.")
+    letters = tuple(reasons) or tuple(options)
+    if chosen not in letters:
+        said = repr(letter)[:60] if isinstance(letter, str) else f"a {type(letter).__name__}"
+        return wrong("wrong-type", no_option(said, letters))
     if key is None:
         return None
     message = f"{chosen} is {'right' if chosen == key else 'not right'}. {reasons.get(chosen, '')}".strip()
     if chosen != key:
         return wrong("wrong-answer", message)
     return Verdict(id, True, 1.0, None, message, backend="none")
+
+
+def no_option(said: str, letters: Sequence[str]) -> str:
+    """What to tell somebody who answered `said` where these letters are asked."""
+    return f"{said} is not an answer: give {', '.join(letters[:-1])} or {letters[-1]}, one letter in quotes."
 
 
 def _announce(verdict: Verdict) -> None:

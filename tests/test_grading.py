@@ -214,9 +214,17 @@ def test_what_is_no_letter_is_refused(letter):
         check_choice("item_mean_q1", letter)
 
 
-def test_a_letter_that_is_no_option_is_refused_when_the_options_are_known():
+def test_a_letter_that_is_no_option_is_refused_at_once_and_told_the_options():
+    for letter in ("E", "e ", "B.", "B)", ["B"]):
+        with redirect_stdout(io.StringIO()), pytest.raises(WrongUpdate, match="give A, B, C or D, one letter in"):
+            check_choice("item_mean_q1", letter)
+    with redirect_stdout(io.StringIO()), pytest.raises(WrongUpdate, match="give A, B, C, D or E"):
+        check_choice("item_mean_q1", "F", options="ABCDE")
     with redirect_stdout(io.StringIO()), pytest.raises(WrongUpdate, match="give A or B"):
         check_choice("item_mean_q1", "C", key="B", reasons={"A": "", "B": ""})
+    with redirect_stdout(io.StringIO()) as shown:
+        check_choice("item_mean_q1", "e", options="ABCDE")
+    assert "E is noted" in shown.getvalue()
 
 
 def test_interrupting_a_check_ends_its_ranks(tmp_path, root):

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
-from autograder.classroom.course import Course, Refused
+from autograder.classroom.course import Course, Refused, disk_trouble
 from autograder.classroom.grade import MAX_MEGABYTES
+from autograder.classroom.guard import NotPlain, check_plain, odd_files
 
 # Canvas: lastfirst_LATE_12345_67890_name-1.ipynb; Moodle: First Last_12345_assignsubmission_file_/name.ipynb
 CANVAS = re.compile(r"^(?P<student>[^_/]+)_(?:LATE_)?\d+_\d+_[^/]*$")
@@ -75,7 +76,13 @@ def collect(course: Course, assignment: str, uploads: Path, pattern: str | None 
             refused[str(upload.path)] = f"it is no notebook of {assignment}"
         elif (student, notebook) not in found or found[student, notebook].written <= upload.written:
             found[student, notebook] = upload
-    return [file for key, upload in sorted(found.items()) if (file := _put(course, assignment, *key, upload))], refused
+    taken = []
+    for key, upload in sorted(found.items()):
+        try:
+            taken.append(_put(course, assignment, *key, upload))
+        except NotPlain as error:
+            refused[str(upload.path)] = str(error)
+    return [file for file in taken if file is not None], refused
 
 
 def student_of(path: PurePosixPath, pattern: str | None = None) -> str | None:
@@ -97,11 +104,11 @@ def _is_plain(student: str) -> bool:
 def _uploads(place: Path, refused: dict[str, str]) -> Iterator[Upload]:
     limit = MAX_MEGABYTES * 1e6
     if place.is_dir():
-        for file in sorted(path for path in place.rglob("*.ipynb") if path.is_file() and not path.is_symlink()):
+        odd = {path: why for path, why in odd_files(place, limit) if path.suffix == ".ipynb" or path.is_dir()}
+        refused |= {path.relative_to(place).as_posix(): why for path, why in odd.items()}
+        for file in sorted(path for path in place.rglob("*.ipynb") if path not in odd and path.is_file()):
             inside = PurePosixPath(file.relative_to(place).as_posix())
-            if file.stat().st_size > limit:
-                refused[str(inside)] = f"it has {file.stat().st_size / 1e6:.0f} MB"
-            elif ".ipynb_checkpoints" not in inside.parts:
+            if ".ipynb_checkpoints" not in inside.parts:
                 yield Upload(inside, file.read_bytes(), datetime.fromtimestamp(file.stat().st_mtime, timezone.utc))
     elif place.is_file():
         with zipfile.ZipFile(place) as archive:
@@ -138,16 +145,29 @@ def _notebook(content: bytes, cells: dict[str, set[str]]) -> str | None:
 def _put(course: Course, assignment: str, student: str, notebook: str, upload: Upload) -> Path | None:
     folder = course.folder("submitted", student, assignment)
     file, stamp = folder / f"{notebook}.ipynb", folder / "timestamp.txt"
+    check_plain(folder)
     there = course.folders.get_existing_timestamp(str(folder))
     if file.exists() and there is not None and there.replace(tzinfo=timezone.utc) > upload.written:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(upload.content)
-    stamp.write_text(f"{upload.written:%Y-%m-%d %H:%M:%S.%f} UTC")
     secret = folder / "submission_secret.txt"  # nbgrader's release_feedback stops at a submission that has none
-    if not secret.exists():
-        secret.write_text(secrets.token_hex(32))
+    if not secret.is_file() or secret.is_symlink():
+        _write(secret, secrets.token_hex(32).encode())
+    _write(file, upload.content)
+    _write(stamp, f"{upload.written:%Y-%m-%d %H:%M:%S.%f} UTC".encode())
     return file
+
+
+def _write(file: Path, content: bytes) -> None:
+    """The whole file or, on a full disk, the one that was there; what is there is replaced and never followed."""
+    fresh = file.with_name(f".unfinished-{file.name}")
+    try:
+        fresh.unlink(missing_ok=True)
+        fresh.write_bytes(content)
+        fresh.replace(file)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise Refused(disk_trouble(error, file.parent)) from None
 
 
 def _names(file: Path) -> dict[str, str]:

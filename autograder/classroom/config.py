@@ -81,6 +81,9 @@ def configure(c, root: str | Path, *, course_id: str = COURSE_ID, state: str | P
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
+    # One grader an assignment; and links in a submission, or in the exchange, are not followed.
+    c.Autograde.exporter_class = "autograder.classroom.guard.GuardedExporter"
+    c.ExchangeFactory.collect = "autograder.classroom.guard.Collect"
     c.ExecuteToTheEnd.secret_file = str(state / "secret")
     c.ExecuteToTheEnd.submission_timeout = SUBMISSION_SECONDS
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -34,8 +34,7 @@ class Course:
         self.folders = CourseDirectory(config=self.config)
         self.id = self.folders.course_id
         self.db_url = self.folders.db_url
-        file = self.gradebook_file
-        self.state = file.parent if file is not None else self.root / ".course"
+        self.state = state_of(self.folders)
         if "SealedExecute" not in str(self.config.Autograde.get("autograde_preprocessors", "")):
             secret = self.config.ExecuteToTheEnd.get("secret_file") or str(self.state / "secret")
             seal.configure(self.config, secret_file=str(secret))
@@ -43,8 +42,7 @@ class Course:
     @property
     def gradebook_file(self) -> Path | None:
         """The file of the gradebook, None where it is no SQLite file."""
-        kind, _, rest = self.db_url.partition(":///")
-        return Path(rest.partition("?")[0]) if kind == "sqlite" and rest else None
+        return _file_of(self.db_url)
 
     def gradebook(self) -> Gradebook:
         return Gradebook(self.db_url, self.id)
@@ -109,27 +107,47 @@ class Course:
                 except OSError:
                     pass
 
-    @contextmanager
-    def lock(self, assignment: str) -> Iterator[None]:
-        """Hold the assignment for this process alone; the system lets go of it whenever the process ends."""
-        file = self.state / "graded" / assignment / "lock"
+    def lock(self, assignment: str) -> AbstractContextManager[None]:
+        """Hold the assignment for this process alone, as `nbgrader autograde` and formgrader do while they grade it."""
+        return lock(self.state, assignment)
+
+
+def _file_of(db_url: str) -> Path | None:
+    kind, _, rest = db_url.partition(":///")
+    return Path(rest.partition("?")[0]) if kind == "sqlite" and rest else None
+
+
+def state_of(folders: CourseDirectory) -> Path:
+    """The folder that holds gradebook, secret and results of grading."""
+    file = _file_of(folders.db_url)
+    return file.parent if file is not None else Path(folders.root) / ".course"
+
+
+@contextmanager
+def lock(state: Path, assignment: str) -> Iterator[None]:
+    """Hold an assignment for this process alone; the system lets go of it whenever the process ends.
+
+    Refused while another process grades it, or when the disk takes no more.
+    """
+    file = state / "graded" / assignment / "lock"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = file.open("a+b", buffering=0)
+    except OSError as error:
+        raise Refused(disk_trouble(error, file.parent)) from None
+    with handle:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            handle = file.open("a+")
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            raise Refused(f"{assignment} is being graded already, by process {handle.read(20).decode() or '?'} on this "
+                          "course. Wait for it, or end it and run this again.") from None
+        try:
+            handle.truncate(0)
+            handle.write(str(os.getpid()).encode())
         except OSError as error:
             raise Refused(disk_trouble(error, file.parent)) from None
-        with handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                handle.seek(0)
-                raise Refused(f"{assignment} is being graded already, by process "
-                              f"{handle.read().strip() or chr(63)} on this "
-                              "course. Wait for it, or end it and run this again.") from None
-            handle.truncate(0)
-            handle.write(str(os.getpid()))
-            handle.flush()
-            yield
+        yield
 
 
 def disk_trouble(error: OSError, place: Path) -> str:

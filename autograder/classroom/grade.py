@@ -25,6 +25,7 @@ from traitlets.config import LoggingConfigurable
 
 from autograder.classroom import submission
 from autograder.classroom.course import Course, Refused, disk_trouble
+from autograder.classroom.guard import NotPlain, check_plain
 from autograder.classroom.results import Results
 from autograder.classroom.sandbox import NoSandbox, require
 from autograder.classroom.sealed import INFRASTRUCTURE, SealedExecute, StopGrading, questions
@@ -95,6 +96,7 @@ class Grading:
         self.max_bytes = max_megabytes * 1e6
         self.report = Report()
         self.results = Results(course.state / "graded" / assignment)
+        course.config.GuardedExporter.locks = False  # this process holds the assignment already
         if unsealed:
             course.config.SealedExecute.unsealed = True
         self.sealed = not SealedExecute(config=course.config).unsealed
@@ -116,6 +118,7 @@ class Grading:
         self.seeds = {name: submission.seeds_of(sources, course.config) for name, sources in self.questions.items()}
         self._pending: dict[str, dict[str, Result]] = {}
         self._keys: dict[str, dict[str, str]] = {}
+        self._odd: dict[str, str] = {}  # student: why the submission is not even looked at
         self._old: dict[tuple[str, str], Result] = {}
 
     def logged(self) -> _Logged:
@@ -174,9 +177,15 @@ class Grading:
     def _is_done(self, student: str, marks: dict[str, dict]) -> bool:
         """Whether gradebook and graded notebooks hold what grading this submission again would put there."""
         keys = self._keys[student] = {}
-        for name, file in self._files(student).items():
-            if file.stat().st_size <= self.max_bytes:
-                keys[name] = self._key(name, file)
+        try:
+            check_plain(self.course.folder("submitted", student, self.assignment))
+            for name, file in self._files(student).items():
+                if file.stat().st_size <= self.max_bytes:
+                    keys[name] = self._key(name, file)
+        except (NotPlain, OSError) as error:
+            self._odd[student] = str(error)
+            keys.clear()
+            return False
         written = self.results.written(student)
         folder = self.course.folder("autograded", student, self.assignment)
         return (not self.force and bool(keys) and len(keys) == len(self._files(student))
@@ -239,6 +248,8 @@ class Grading:
             files = self._files(student)
             tasks = []
             try:
+                if student in self._odd:
+                    raise Refused(self._odd[student])
                 if not files:
                     raise Refused(self._no_notebook(student))
                 for name, file in files.items():

@@ -34,7 +34,7 @@ from autograder import grading
 from autograder.classroom.config import course_seed
 from autograder.classroom.sandbox import Limits, NoSandbox, Sandbox, StartFailed, require
 from autograder.classroom.seal import configure
-from autograder.notebook import judge_choice
+from autograder.notebook import OPTIONS, judge_choice, no_option
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
 from autograder.ranks.processes import Family, StartError, start_server
@@ -164,7 +164,7 @@ def _mark(outcome: str, exercise: str, diagnosis: str | None, message: str) -> M
 def mark_choice(choice: Choice, letter: object, kind: str) -> Mark:
     """The mark for a letter, or for a value of another kind that is none."""
     if letter is None and kind != "NoneType":  # what was no text did not cross
-        return _mark(ERROR, choice.id, "wrong-type", f"a {kind} is not an answer: give a letter in quotes.")
+        return _mark(ERROR, choice.id, "wrong-type", no_option(f"a {kind}", tuple(choice.reasons) or OPTIONS))
     verdict = judge_choice(choice.id, letter, choice.key, choice.reasons)
     outcome = RIGHT if verdict.passed else WRONG if verdict.diagnosis == "wrong-answer" else ERROR
     return Mark(outcome, verdict)

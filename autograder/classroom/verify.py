@@ -23,12 +23,13 @@ from nbgrader.api import MissingEntry
 from autograder import grading
 from autograder.classroom.course import CONFIG, Course, Refused
 from autograder.classroom.release import generate
-from autograder.classroom.sealed import Check, SealedExecute, read_grade_cell
+from autograder.classroom.sealed import Check, Choice, SealedExecute, read_grade_cell
 from autograder.classroom.simulate import diagnoses, grade_id
 from autograder.classroom.submission import SETTINGS, Result, Task, cells_as_data, grade_task
 from autograder.diagnosis import KEYS
 from autograder.exercises import ASSIGNMENTS, discriminating, exercises_of
 from autograder.exercises.record import Exercise
+from autograder.notebook import OPTIONS
 
 CHECKS = {"check", "check_choice"}
 LEFT = "TODO"  # what new-exercise leaves for the author
@@ -111,6 +112,9 @@ def options(notebook: NotebookNode) -> Lines:
         if list(reasons) != letters or kept["key"] not in letters:
             yield (f"question {cell.id}: its text offers {', '.join(letters) or 'no letters'}, there are reasons for "
                    f"{', '.join(map(str, reasons)) or 'none'}, and the key is {kept['key']}")
+        elif letters != list(shown := _visible_options(cell)):
+            yield (f"question {cell.id}: its text offers {', '.join(letters) or 'no letters'}, its visible call "
+                   f"{', '.join(shown)}: give it options=\"{''.join(letters)}\"")
         if len(set(reasons.values())) != len(reasons):
             yield f"question {cell.id}: two options have the same reason"
 
@@ -174,8 +178,10 @@ def _call_trouble(cell: NotebookNode) -> Lines:
         yield f"it must be one visible call of check or check_choice and one in a HIDDEN TESTS block ({error})"
         return
     name = grade_id(cell)
-    if shown.keywords or [ast.dump(node) for node in shown.args] != [ast.dump(node) for node in kept.args]:
-        yield "its visible call must have the arguments of the hidden one, and no keyword"
+    allowed = {"options"} if isinstance(asked, Choice) else set()
+    if {word.arg for word in shown.keywords} - allowed or \
+            [ast.dump(node) for node in shown.args] != [ast.dump(node) for node in kept.args]:
+        yield "its visible call must have the arguments of the hidden one, and no keyword (a question: its options)"
     if isinstance(asked, Check):
         if asked.exercise != name:
             yield f"it checks {asked.exercise}, its grade_id is {name}: they must be the same"
@@ -205,6 +211,15 @@ def _hidden_words(cell: NotebookNode) -> dict:
         return {word.arg: ast.literal_eval(word.value) for word in call.keywords}
     except (ValueError, SyntaxError):
         return {}
+
+
+def _visible_options(cell: NotebookNode) -> str:
+    """The letters that the visible call of a question takes, where it is well formed."""
+    try:
+        call = _call_in(HIDDEN.sub("", cell.source))
+        return next((str(ast.literal_eval(word.value)) for word in call.keywords if word.arg == "options"), OPTIONS)
+    except (ValueError, SyntaxError):
+        return OPTIONS
 
 
 def _statements(source: str) -> list[ast.stmt]:

@@ -215,6 +215,7 @@ def _is_equivalent(draw: Draw, hidden: bool) -> list[Trial]:
                      mistakes=((Reason(key, f"{why}\nRight is {expected}."), not expected),))
 
     nan, inf = float("nan"), float("inf")
+    scale_first = "Divide by the largest value before you square."
     reference = draw.normal(8, mean=1.0)
     norm = reference.norm()
     spread = torch.ones(8, dtype=torch.float64) / 8**0.5
@@ -246,6 +247,14 @@ def _is_equivalent(draw: Draw, hidden: bool) -> list[Trial]:
                   "The difference is 0.009 of the norm, within rtol = 0.01.", rtol=1e-2),
             trial("an own rtol, just above", reference, reference + 1.1e-2 * norm * last, False,
                   "The difference is 0.011 of the norm, above rtol = 0.01.", rtol=1e-2),
+            trial("a part in a thousand of 1e-200", 1e-200 * reference, 1e-200 * reference * (1 + 1e-3), False,
+                  f"They differ by a part in a thousand; the squares of both are 0. {scale_first}"),
+            trial("rounding at 1e200", 1e200 * reference, 1e200 * reference * (1 + 1e-12), True,
+                  f"The difference is 1e-12 of the norm: rounding, though the squares are Inf. {scale_first}"),
+            trial("float32, a zero reference, an update of 1e-30", zero.float(), zero.float() + 1e-30, False,
+                  f"The update is not zero; in float32 its square is. {scale_first}"),
+            trial("float32, numbers of 1e30, twice what they should be", 1e30 * spread.float(), 2e30 * spread.float(),
+                  False, f"The update is twice the reference; in float32 the squares of both are Inf. {scale_first}"),
         ]
     return [
         trial("the same tensor", reference, reference.clone(), True, "Nothing differs.", "wrong-answer"),
@@ -264,6 +273,10 @@ def _is_equivalent(draw: Draw, hidden: bool) -> list[Trial]:
         trial("a zero reference, a zero update", zero, zero.clone(), True, "Both are zero.", "wrong-answer"),
         trial("a zero reference, a tiny update", zero, zero + 1e-9, False,
               "Nothing but zero is near a zero reference: the tolerance is relative."),
+        trial("a zero reference, an update of 1e-200", zero, zero + 1e-200, False,
+              f"The update is not zero; its square, 1e-400, is less than float64 can hold. {scale_first}"),
+        trial("numbers of 1e200, half of what they should be", 1e200 * reference, 0.5e200 * reference, False,
+              f"Half of the reference is missing. Squares of 1e200 are Inf, and Inf ≤ Inf is true. {scale_first}"),
     ]
 
 

@@ -91,6 +91,8 @@ def test_letter_is_judged_outside(letter, kind, outcome):
     mark = mark_choice(Choice("q", "q", "B", {"A": "no", "B": "yes", "C": "no"}), letter, kind)
     assert mark.outcome == outcome and mark.verdict.passed == (outcome == "right")
     assert "B is right" not in mark.verdict.message or outcome == "right"
+    if letter or kind == "int":
+        assert (outcome == "error") == ("give A, B or C, one letter in quotes" in mark.verdict.message)
 
 
 # ---- what comes from inside --------------------------------------------------------------------------------

@@ -69,6 +69,11 @@ def with_output(notebook):
     cell(notebook, "sgd-step-answer").outputs = [nbformat.v4.new_output("stream", text="x")]
 
 
+def fifth_option(notebook):
+    cell(notebook, "item-mean-q1-text").source += "\n* **E.** None of these"
+    replace(QUESTION, "    },\n)", '        "E": "One of them is.",\n    },\n)')(notebook)
+
+
 # one thing that is broken -> what the one line about it says
 BROKEN = {
     "old format": (lambda n: n.update(nbformat_minor=4), "not 4.5"),
@@ -90,6 +95,7 @@ BROKEN = {
     "an open check": (role("sgd-step-check", locked=False), "must be locked"),
     "a locked answer": (role("sgd-step-answer", locked=True), "must be locked, the answer cell above it not"),
     "an option without a reason": (replace("item-mean-q1-text", "* **A.**", "* **E.**"), "its text offers E"),
+    "an option that its check refuses": (fifth_option, 'give it options="ABCDE"'),
     "no difficulty": (replace("sgd-step-text", "**Difficulty**", "Difficulty"), "does not say difficulty"),
     "no contract": (replace("sgd-step-text", "**Contract.**", "Contract."), "no **Contract.**"),
     "other points in the text": (replace("sgd-step-text", "10 points", "11 points"), "not its 10 points"),
@@ -105,6 +111,9 @@ def findings(notebook) -> list[str]:
 
 
 def test_nothing_is_found_where_nothing_is_broken(source):
+    assert findings(source) == []
+    fifth_option(source)
+    replace(QUESTION, "item_mean_q1)\n###", 'item_mean_q1, options="ABCDE")\n###')(source)
     assert findings(source) == []
 
 

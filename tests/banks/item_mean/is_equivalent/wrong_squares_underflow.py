@@ -1,4 +1,6 @@
-"""The definition, with shape and finiteness looked at first."""
+"""diagnosis: wrong-tolerance
+
+The definition as it stands: the norm squares, and the squares of very small and very large numbers are 0 and Inf."""
 
 import torch
 

@@ -1,0 +1,235 @@
+"""Guards around nbgrader's own commands: links, pipes and devices in a submission, and two graders at once.
+
+No cell is run here: what autograding copies, opens and holds is the same without.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sealed_course  # noqa: E402
+from fake_workers import FakeWorkers  # noqa: E402
+from sealed_course import NAME, RIGHT, nbgrader, submit  # noqa: E402
+
+from autograder.__main__ import main  # noqa: E402
+from autograder.classroom import grade  # noqa: E402
+from autograder.classroom.course import Course  # noqa: E402
+
+CANARY = "CANARY-OF-THE-HOST"
+MORE = """
+import pathlib, time
+c.Autograde.autograde_preprocessors = c.Autograde.autograde_preprocessors[1:]  # run nothing
+
+def wait_if_told(**names):
+    if pathlib.Path("hold").exists():
+        pathlib.Path("began").touch()
+        while pathlib.Path("hold").exists():
+            time.sleep(0.05)
+
+c.Autograde.pre_convert_hook = wait_if_told
+"""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("guard") / "course"
+    root.mkdir()
+    released = sealed_course.make(root, MORE)
+    for student in ("ada", "mallory", "zoe"):
+        submit(root, released, student, RIGHT)
+    return root
+
+
+@pytest.fixture
+def root(template, tmp_path, monkeypatch) -> Path:
+    root = tmp_path / "course"
+    shutil.copytree(template, root)
+    config = root / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(template), str(root)))
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
+    monkeypatch.setattr(grade, "Workers", FakeWorkers)
+    monkeypatch.setattr(grade, "require", lambda: None)
+    (tmp_path / "host.txt").write_text(CANARY)
+    (tmp_path / "host").mkdir()
+    (tmp_path / "host" / "inner.txt").write_text(CANARY)
+    return root
+
+
+def formgrader(root: Path, student: str) -> dict:
+    """What formgrader's button does, in its process."""
+    config = Course(root).config
+    config.Autograde.autograde_preprocessors = config.Autograde.autograde_preprocessors[1:]
+    return NbGraderAPI(CourseDirectory(config=config), config=config).autograde(NAME, student)
+
+
+def put_traps(folder: Path, host: Path) -> None:
+    """Everything that copying must not follow, or would never finish."""
+    (folder / "data.csv").write_text("1,2\n")
+    (folder / "sub").mkdir()
+    (folder / "[b]ook*.txt").symlink_to(host / "host.txt")
+    (folder / "sub" / "deep.txt").symlink_to("../../../../../host.txt")
+    (folder / "whole").symlink_to(host / "host")
+    (folder / "gone").symlink_to("/nowhere")
+    (folder / "zero").symlink_to("/dev/zero")
+    (folder / "other.ipynb").write_text("{}")
+    os.mkfifo(folder / "pipe")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(300_000_000)
+
+
+def files(*places: Path) -> dict[str, Path]:
+    return {path.name: path for place in places for path in place.rglob("*") if not path.is_dir()}
+
+
+def no_canary(*places: Path) -> bool:
+    return not any(path.is_symlink() or CANARY in path.read_text() for path in files(*places).values())
+
+
+# ---- what copying follows ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["nbgrader", "formgrader", "grade"])
+def test_links_pipes_devices_and_huge_files_are_not_copied_and_the_class_is_graded(root, how):
+    put_traps(root / "submitted" / "mallory" / NAME, root.parent)
+    if how == "nbgrader":
+        status, said = nbgrader(root, "autograde", NAME)
+        assert status == 0 and "Not copied: whole: it is a symbolic link" in said
+    elif how == "formgrader":
+        for student in ("ada", "mallory", "zoe"):
+            assert formgrader(root, student)["success"]
+    else:
+        assert main(["grade", NAME]) == 0
+    status, said = nbgrader(root, "generate_feedback", NAME)
+    assert status == 0, said
+    for step in ("autograded", "feedback"):
+        assert set(files(root / step / "mallory")) == {
+            "data.csv", f"{NAME}.{'html' if step == 'feedback' else 'ipynb'}"}
+    assert no_canary(root / "autograded", root / "feedback")
+    assert (root / "autograded" / "zoe" / NAME / f"{NAME}.ipynb").is_file()
+
+
+def pipe(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+
+
+def link(folder: Path, name: str, to: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(to)
+
+
+TRAPS = {
+    "notebook is a link to the solution": (
+        lambda folder: link(folder, f"{NAME}.ipynb", f"../../../source/{NAME}/{NAME}.ipynb"), "is a symbolic link"),
+    "notebook is a dangling link": (lambda folder: link(folder, f"{NAME}.ipynb", "nowhere"), "is a symbolic link"),
+    "notebook is a pipe": (lambda folder: pipe(folder, f"{NAME}.ipynb"), "is a pipe"),
+    "time is a pipe": (lambda folder: pipe(folder, "timestamp.txt"), "is a pipe"),
+    "folder is a link": (lambda folder: (shutil.rmtree(folder), folder.symlink_to(f"../../source/{NAME}")),
+                         "is a symbolic link"),
+}
+
+
+@pytest.mark.parametrize("how", ["nbgrader", "grade"])
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_submission_that_is_no_file_has_no_mark_and_the_others_are_graded(root, capsys, how, trap):
+    put, words = TRAPS[trap]
+    put(root / "submitted" / "mallory" / NAME)
+    if how == "nbgrader":
+        status, said = nbgrader(root, "autograde", NAME)
+    else:
+        status, said = main(["grade", NAME]), capsys.readouterr().out
+    assert status == 1 and words in said and "mallory" in said
+    assert not (root / "autograded" / "mallory" / NAME).exists()
+    assert all((root / "autograded" / student / NAME / f"{NAME}.ipynb").is_file() for student in ("ada", "zoe"))
+    with Gradebook(f"sqlite:///{root / '.course' / 'gradebook.db'}") as book:
+        marks = [grade.auto_score for submission in book.find_assignment(NAME).submissions
+                 if submission.student.id == "mallory" for notebook in submission.notebooks
+                 for grade in notebook.grades]
+    assert not any(mark is not None for mark in marks)
+
+
+def test_nbgrader_s_collect_follows_no_link_out_of_the_exchange(root):
+    inbound = root / ".course" / "exchange" / "global-gradient" / "inbound"
+    for student in ("ada", "mallory", "zoe"):
+        shutil.move(root / "submitted" / student / NAME,
+                    inbound / f"{student}+{NAME}+2026-03-01 10:00:00 UTC+{student}")
+    put_traps(inbound / f"mallory+{NAME}+2026-03-01 10:00:00 UTC+mallory", root.parent)
+    (inbound / f"eve+{NAME}+2026-03-01 10:00:00 UTC+x").symlink_to(root / "source" / NAME)
+    status, said = nbgrader(root, "collect", NAME)
+    assert status == 0, said
+    assert set(files(root / "submitted" / "mallory")) == {
+        "data.csv", f"{NAME}.ipynb", "other.ipynb", "timestamp.txt", "submission_secret.txt"}
+    assert no_canary(root / "submitted") and not (root / "submitted" / "eve" / NAME).exists()
+    assert (root / "submitted" / "zoe" / NAME / f"{NAME}.ipynb").is_file()
+    assert nbgrader(root, "autograde", NAME)[0] == 0
+    assert nbgrader(root, "generate_feedback", NAME)[0] == 0
+    status, said = nbgrader(root, "release_feedback", NAME)
+    assert status == 0 and len(list((root / ".course").glob("exchange/*/feedback/*.html"))) == 3, said
+
+
+def test_collecting_uploads_follows_no_link_and_overwrites_nothing_through_one(root, capsys):
+    uploads = root.parent / "uploads"
+    for student in ("eve", "finn", "gus"):
+        shutil.copytree(root / "submitted" / "ada" / NAME, uploads / student)
+    link(uploads / "eve", f"{NAME}.ipynb", str(root / "source" / NAME / f"{NAME}.ipynb"))
+    (uploads / "whole").symlink_to(root / "source")
+    pipe(uploads / "finn", f"{NAME}.ipynb")
+    there = root / "submitted" / "gus" / NAME
+    there.mkdir(parents=True)
+    solution = root / "source" / NAME / f"{NAME}.ipynb"
+    before = solution.read_bytes()
+    link(there, f"{NAME}.ipynb", str(solution))
+    assert main(["collect", NAME, str(uploads)]) == 1
+    said = capsys.readouterr().err
+    for words in (f"eve/{NAME}.ipynb: it is a symbolic link", f"finn/{NAME}.ipynb: it is a pipe",
+                  "whole: it is a symbolic link", f"gus/{NAME}.ipynb: "):
+        assert f"Not taken: {words}" in said
+    assert solution.read_bytes() == before
+    assert not any((root / "submitted" / student).exists() for student in ("eve", "finn"))
+
+
+# ---- two graders -------------------------------------------------------------------------------------------
+
+
+def test_nbgrader_leaves_an_assignment_alone_that_is_being_graded(root):
+    status, said = nbgrader(root, "autograde", NAME)
+    assert status == 0, said
+    before = {path: path.read_bytes() for path in (root / "autograded").rglob("*.ipynb")}
+    book = (root / ".course" / "gradebook.db").read_bytes()
+    with Course(root).lock(NAME):
+        status, said = nbgrader(root, "autograde", NAME, "--force")
+        pressed = formgrader(root, "ada")
+    words = f"{NAME} is being graded already, by process {os.getpid()}"
+    assert status == 1 and words in said and "Traceback" not in said
+    assert not pressed["success"] and words in pressed["log"]
+    assert {path: path.read_bytes() for path in (root / "autograded").rglob("*.ipynb")} == before
+    assert (root / ".course" / "gradebook.db").read_bytes() == book
+    assert formgrader(root, "ada")["success"] and formgrader(root, "ada")["success"]  # and lets go of it each time
+
+
+def test_grade_leaves_an_assignment_alone_that_nbgrader_grades(root, capsys):
+    (root / "hold").touch()
+    other = subprocess.Popen([sys.executable, "-m", "nbgrader", "autograde", NAME], cwd=root,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not (root / "began").exists():
+            assert other.poll() is None
+            time.sleep(0.05)
+        assert main(["grade", NAME]) == 1
+        assert f"{NAME} is being graded already, by process {other.pid}" in capsys.readouterr().err
+        (root / "hold").unlink()
+        assert other.wait() == 0
+    finally:
+        other.kill()
+        other.wait()
+    assert main(["grade", NAME]) == 0
