@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from bench.checks import check_seconds
-from bench.classes import class_seconds
+from bench.classes import grade_classes
 from bench.launches import seconds, with_bare_fork, with_engine, with_spawn
 
 
@@ -57,13 +57,14 @@ def checks(arguments: argparse.Namespace) -> None:
 
 
 def grade_class(arguments: argparse.Namespace) -> None:
-    """A class of item_mean, graded whole: what a submission takes."""
+    """A class of item_mean, graded whole: what a submission takes, and whether memory grows with the class."""
     print(f"A class of item_mean on {os.cpu_count()} cores (seconds; plain nbgrader on {arguments.stock} of them)")
     each: dict[str, float] = {}
-    for way, count, took, largest in class_seconds(arguments.students, arguments.stock):
-        each[way] = took / count
-        print(f"    {way:16} {count:4} submissions {took:8.1f} s  {each[way]:7.2f} s each  "
-              f"{3600 / each[way]:7.0f} an hour  largest process so far {largest:5.0f} MiB", flush=True)
+    for graded in grade_classes(arguments.students, arguments.stock):
+        each[graded.way] = graded.each
+        early, late = graded.early_and_late
+        print(f"    {graded.way:16} {graded.submissions:4} submissions {graded.seconds:8.1f} s {graded.each:6.2f} each"
+              f" {3600 / graded.each:7.0f} an hour  memory {early:5.0f} MiB early, {late:5.0f} late", flush=True)
     one, two, stock = each["ours, 1 worker"], each["ours, 2 workers"], each.get("stock, spawn")
     print(f"    2 workers are {one / two:.2f} times as fast as 1")
     if stock:

@@ -7,17 +7,21 @@ trials of a check share one start, which is kinder to it than a start for each.
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from statistics import median
 
 import nbformat
+import psutil
 
 from autograder.classroom import simulate
 
@@ -35,8 +39,28 @@ c.Execute.timeout = 1200
 """
 
 
-def class_seconds(students: int, stock_students: int) -> Iterator[tuple[str, int, float, float]]:
-    """(way, submissions, seconds, MiB of the largest process so far) for each way of grading."""
+@dataclass
+class Graded:
+    """One way of grading a class: seconds in all, and what all of its processes together held (MiB, every second)."""
+
+    way: str
+    submissions: int
+    seconds: float = 0.0
+    memory: list[float] = field(default_factory=list)
+
+    @property
+    def each(self) -> float:
+        return self.seconds / self.submissions
+
+    @property
+    def early_and_late(self) -> tuple[float, float]:
+        """Median memory of the second and of the last quarter of the time (the first is spent on starting)."""
+        quarter = max(1, len(self.memory) // 4)
+        return median(self.memory[quarter:2 * quarter] or [0.0]), median(self.memory[-quarter:] or [0.0])
+
+
+def grade_classes(students: int, stock_students: int) -> Iterator[Graded]:
+    """The same class, graded each way."""
     with tempfile.TemporaryDirectory(prefix="bench-class-") as scratch:
         for way, config, count, command in (
                 ("stock, spawn", STOCK, stock_students, ("nbgrader", "autograde", ASSIGNMENT)),
@@ -46,11 +70,12 @@ def class_seconds(students: int, stock_students: int) -> Iterator[tuple[str, int
                 continue
             root = Path(scratch) / way.replace(", ", "-").replace(" ", "-")
             _course(root, config, count)
-            began = time.perf_counter()
             environment = {"AUTOGRADER_START_METHOD": "spawn"} if config is STOCK else {}
-            _run(root, *command, **environment)
-            took = time.perf_counter() - began
-            yield way, count, took, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+            graded = Graded(way, count)
+            began = time.perf_counter()
+            _run(root, *command, memory=graded.memory, **environment)
+            graded.seconds = time.perf_counter() - began
+            yield graded
             shutil.rmtree(root)
 
 
@@ -73,10 +98,27 @@ def _well_meant(material: simulate.Material) -> Iterator[simulate.Submission]:
             yield one
 
 
-def _run(root: Path, *command: str, **environment: str) -> None:
+def _run(root: Path, *command: str, memory: list[float] | None = None, **environment: str) -> None:
     path = os.pathsep.join(filter(None, (str(Path(sys.executable).parent), os.environ.get("PATH"))))
-    run = subprocess.run(
-        [sys.executable, "-m", *command], cwd=root, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **environment})
-    if run.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{(run.stdout + run.stderr)[-3000:]}")
+    with (root / "said.txt").open("w+") as said, subprocess.Popen(
+            [sys.executable, "-m", *command], cwd=root, stdout=said, stderr=said, stdin=subprocess.DEVNULL,
+            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **environment}) as process:
+        if memory is not None:
+            threading.Thread(target=_weigh, args=(process, memory), daemon=True).start()
+        if process.wait():
+            said.seek(0)
+            raise SystemExit(f"{' '.join(command)} failed:\n{said.read()[-3000:]}")
+
+
+def _weigh(grader: subprocess.Popen, memory: list[float]) -> None:
+    """Once a second, what a process and all below it hold (MiB; shared pages divided among those who share them)."""
+    while grader.poll() is None:
+        held = 0
+        try:
+            for process in (top := psutil.Process(grader.pid), *top.children(recursive=True)):
+                with suppress(psutil.Error):  # gone meanwhile
+                    held += process.memory_full_info().pss
+        except psutil.NoSuchProcess:
+            return
+        memory.append(held / 2**20)
+        time.sleep(1.0)

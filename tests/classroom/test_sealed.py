@@ -260,19 +260,24 @@ def test_a_sandbox_that_dies_at_once_is_no_fault_of_the_submission(monkeypatch, 
 
 
 LEAVES = """
-import os, subprocess, sys
+import ctypes, os, socket, subprocess, sys
 for folder in ("/tmp", "/dev/shm"):
     open(f"{folder}/mine", "w").write("a trace")
 subprocess.Popen(["/usr/bin/env", "sleep", "600"], start_new_session=True)
 os.environ["TRACE"] = "a trace"
 sys.modules["torch"].left_behind = "a trace"
-print("mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"))
+queue = ctypes.CDLL(None).mq_open(b"/mine", os.O_CREAT | os.O_RDWR, 0o600, None)
+listens = socket.socket(socket.AF_UNIX)
+listens.bind("\\0mine")
+listens.listen()
+print("mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"), queue >= 0)
 """
 LOOKS = """
-import os, socket, torch
+import ctypes, os, socket, torch
 numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
 names = [open(f"/proc/{number}/comm").read().strip() for number in numbers]
 print("sleep" in names, "mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"), "TRACE" in os.environ, hasattr(torch, "left_behind"))
+print(ctypes.CDLL(None).mq_open(b"/mine", os.O_RDWR), socket.socket(socket.AF_UNIX).connect_ex("\\0mine") != 0)
 """
 RIGHTS = """
 import ctypes, os, pwd
@@ -303,9 +308,9 @@ def test_each_submission_has_a_sandbox_without_rights_or_traces_of_another(many,
                                                                or "SETG" in right]))
     with nothing_left_behind():
         with sealed.Session(sandbox.Limits()) as first:
-            assert run_cell(first, LEAVES) == "True True\n"
+            assert run_cell(first, LEAVES) == "True True True\n"
             with sealed.Session(sandbox.Limits()) as second:
-                assert run_cell(second, LOOKS) == "False False False False False\n"
+                assert run_cell(second, LOOKS) == "False False False False False\n-1 True\n"
                 assert run_cell(second, RIGHTS) == "0 0 0 0 0 1 2 True learner\n-1 -1 -1\n"
         (template,) = own_templates.values()
         assert template.many == many
