@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import selectors
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from autograder.ranks.device import chosen_backend
 from autograder.ranks.ledger import Call
 from autograder.ranks.processes import Family, StartError, wait_for_exit_status
 from autograder.ranks.report import RankOutcome
+from autograder.ranks.scratch import Scratch
 
 TIMEOUT = 10.0
 JOIN_SECONDS = 60.0
@@ -52,7 +52,7 @@ class Launch:
         self.size = size
         self.backend = backend
         self.usable = True
-        self._folder = tempfile.TemporaryDirectory(prefix="autograder-")
+        self._folder = Scratch("autograder-")
         self._joined = 0
         self._stores = 0
         try:
