@@ -67,7 +67,7 @@ class Launch:
             self._selector.register(self._family.channels[rank], selectors.EVENT_READ, ("channel", rank))
             self._selector.register(self._family.outputs[rank], selectors.EVENT_READ, ("output", rank))
         load = wire.encode({"do": "load", "function": function, "path": _module_path(), "directory": _directory(),
-                            "gpus": os.environ.get("CUDA_VISIBLE_DEVICES")})
+                            "gpus": os.environ.get("CUDA_VISIBLE_DEVICES") if backend == "nccl" else ""})
         self._load_errors: dict[int, RankOutcome] = {}
         self._loading = set(range(size))
         for rank in range(size):

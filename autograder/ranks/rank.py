@@ -85,7 +85,8 @@ class _Rank:
             wire.send(self.channel, body)
 
     def load(self, function: bytes, path: list[str], directory: str, gpus: str | None) -> None:
-        """Take the learner's function, with the module path, working directory and visible GPUs of its author."""
+        """Take the learner's function, with the module path and working directory of its author, and the GPUs that it
+        may see: on gloo none, so that it does the same on every machine."""
         import cloudpickle
         if gpus is not None:
             os.environ["CUDA_VISIBLE_DEVICES"] = gpus

@@ -4,6 +4,7 @@
 both backends runs on gloo everywhere.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,13 @@ def test_the_environment_can_say_what_auto_means(monkeypatch):
 
 def test_more_ranks_than_gpus_run_on_gloo():
     assert run_on_ranks(dist.get_rank, world_size=min(GPUS, 8) + 1).backend == "gloo"
+
+
+def test_ranks_on_gloo_see_no_gpu():
+    """So that code which takes a GPU where there is one does the same on every machine."""
+    seen = run_on_ranks(lambda: (torch.cuda.device_count(), os.environ["CUDA_VISIBLE_DEVICES"]), world_size=1,
+                        backend="gloo")
+    assert list(seen) == [(0, "")]
 
 
 # ---- placement
