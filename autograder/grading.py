@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 from autograder.exercises import ASSIGNMENTS, find
 from autograder.ranks import wire
-from autograder.ranks.launch import Launch, Task, chosen_backend, pickled_function, unexplained_death
+from autograder.ranks.device import chosen_backend
+from autograder.ranks.launch import Launch, Task, pickled_function, unexplained_death
 from autograder.ranks.processes import Family, StartError, start_server
 from autograder.ranks.report import RankOutcome
 from autograder.verdict import Verdict

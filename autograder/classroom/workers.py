@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 
 from distributed import CancelledError, Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
@@ -17,6 +16,7 @@ from distributed import CancelledError, Client, KilledWorker, LocalCluster, Work
 from autograder.classroom.course import Refused
 from autograder.classroom.sandbox import NoSandbox
 from autograder.classroom.submission import OtherEngine, Task, grade_task
+from autograder.ranks.scratch import Scratch
 
 WAIT_SECONDS = 120.0
 AHEAD = 2  # tasks per worker that are under way, so that none waits for the grader
@@ -41,7 +41,7 @@ class Workers:
             if self._scheduler:
                 self._client = Client(self._scheduler, timeout="20s", set_as_default=False)
             else:
-                self._scratch = tempfile.TemporaryDirectory(prefix="graders-", ignore_cleanup_errors=True)
+                self._scratch = Scratch("graders-")
                 # The sandbox limits memory; dask's own limit would stop workers for what they do not hold.
                 self._cluster = LocalCluster(
                     n_workers=self._jobs, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,

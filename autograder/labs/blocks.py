@@ -9,14 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-
 from autograder.labs import figures
-from autograder.labs.figures import INK, Picture
+from autograder.labs.figures import Picture
+from autograder.labs.sheet import DASHED, Frame, Sheet, round_ticks
 
 _GAP = 0.05  # between ranks, as a share of the width of all blocks
-_NUMBER = 0.13  # height of a number, as a share of the height of the axes
+_NUMBER = 12.0  # height of a number in points
 
 
 @dataclass(frozen=True)
@@ -39,49 +37,55 @@ def weight_blocks(
     item_count = sum(block.items for block in blocks)
     rows = math.ceil(len(panels) / columns)
     top = 1.18 * max(1.0, *(w * item_count for ws in panels.values() for w in ws if math.isfinite(w)))
-    with figures.style():
-        figure = figures.new_figure(9.6, 0.6 + 2.25 * rows)
-        for place, (name, weights) in enumerate(panels.items(), start=1):
-            axes = figure.add_subplot(rows, columns, place)
-            draw_blocks(axes, blocks, weights, top)
-            axes.set_title(name)
-            if (place - 1) % columns == 0:
-                axes.set_ylabel("weight · N")
-        figures.headline(figure, title)
-        figure.tight_layout(rect=(0, 0, 1, 1.0), w_pad=0.8, h_pad=0.9)
-    return Picture(figure, words)
+    wide, high = (691 - 28) / min(columns, len(panels)), 162
+    sheet = Sheet(691, 42 + high * rows)
+    sheet.headline(title)
+    for place, (name, weights) in enumerate(panels.items()):
+        row, column = divmod(place, columns)
+        frame = block_frame(sheet, (44 + wide * column, 50 + high * row, wide - 30, high - 52), blocks, top)
+        frame.title(name)
+        draw_blocks(frame, blocks, weights, "weight · N" if column == 0 else "")
+    return Picture(sheet, words)
 
 
-def draw_blocks(axes: Axes, blocks: Sequence[Block], weights: Sequence[float], top: float) -> None:
-    """Draw the blocks into `axes`, whose vertical axis, weight · N, ends at `top`."""
+def block_frame(sheet: Sheet, box: tuple[float, float, float, float], blocks: Sequence[Block], top: float) -> Frame:
+    """A region for `draw_blocks` whose vertical axis, weight · N, ends at `top`."""
+    end = _edges(blocks)[-1][1]
+    return Frame(sheet, box, (-0.02 * end, 1.02 * end), (0, top))
+
+
+def draw_blocks(frame: Frame, blocks: Sequence[Block], weights: Sequence[float], label: str = "") -> None:
+    """Draw the blocks into a frame made for them; label: the name of the vertical axis."""
+    sheet, edges = frame.sheet, _edges(blocks)
     item_count = sum(block.items for block in blocks)
-    gap = max(1.0, _GAP * item_count)
     heights = [weight * item_count for weight in weights]
-    edges: list[tuple[float, float]] = []  # left and right of every block
+    for block, height, (left, right) in zip(blocks, heights, edges, strict=True):
+        if block.items:
+            frame.bar(left, right, 0, height, figures.weight_colour(height, 1.0), of=f"block of rank {block.rank}")
+    frame.line([(0, 1), (edges[-1][1], 1)], dashes=DASHED, of="share")
+    for run in _runs(blocks, heights):
+        over, share = frame.y(heights[run[0]]), frame.y(1.0)
+        if 0 <= over - share < _NUMBER:
+            over = share - 1  # else the dashed line would go through the number
+        middle = (edges[run[0]][0] + edges[run[-1]][1]) / 2
+        sheet.text(frame.x(middle), over, multiple(heights[run[0]]), 9, stands="bottom", of="weight")
+    frame.left_axis(round_ticks(0, frame.y.high, 5, least_step=1), label)
+    frame.bottom_axis({(left + right) / 2: block.name for block, (left, right) in zip(blocks, edges, strict=True)},
+                      tick=0, size=8.5)
+    for rank in dict.fromkeys(block.rank for block in blocks):
+        own = [edge for block, edge in zip(blocks, edges, strict=True) if block.rank == rank]
+        sheet.text(frame.x((own[0][0] + own[-1][1]) / 2), frame.bottom + 15, f"rank {rank}", 9, stands="top")
+
+
+def _edges(blocks: Sequence[Block]) -> list[tuple[float, float]]:
+    """Left and right of every block, in items; one without items is as wide as the gap between two blocks."""
+    gap = max(1.0, _GAP * sum(block.items for block in blocks))
+    edges: list[tuple[float, float]] = []
     for before, block in zip([None, *blocks], blocks, strict=False):
         left = edges[-1][1] if edges else 0.0
         left += 0.0 if before is None else gap if before.rank != block.rank else gap / 4
         edges.append((left, left + (block.items or gap / 4)))
-    for block, height, (left, right) in zip(blocks, heights, edges, strict=True):
-        if block.items:
-            colour = figures.weight_colour(height, 1.0)
-            axes.bar(left, height, width=right - left, align="edge", linewidth=0, color=colour)
-    for run in _runs(blocks, heights):
-        height = heights[run[0]]
-        crosses = height < 1 and 1 - height < _NUMBER * top  # then the dashed line would go through the number
-        axes.annotate(multiple(height), ((edges[run[0]][0] + edges[run[-1]][1]) / 2, 1.0 if crosses else height),
-                      (0, 2), textcoords="offset points", ha="center", fontsize=9)
-    end = edges[-1][1]
-    axes.plot([0, end], [1, 1], color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-    axes.set_xlim(-0.02 * end, 1.02 * end)
-    axes.set_ylim(0, top)
-    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.set_xticks([(left + right) / 2 for left, right in edges], [block.name for block in blocks], fontsize=8.5)
-    axes.tick_params(axis="x", length=0)
-    for rank in dict.fromkeys(block.rank for block in blocks):
-        own = [edge for block, edge in zip(blocks, edges, strict=True) if block.rank == rank]
-        axes.annotate(f"rank {rank}", ((own[0][0] + own[-1][1]) / 2, 0), (0, -17), xycoords=axes.get_xaxis_transform(),
-                      textcoords="offset points", ha="center", va="top", fontsize=9)
+    return edges
 
 
 def _runs(blocks: Sequence[Block], heights: Sequence[float]) -> list[list[int]]:

@@ -1,25 +1,17 @@
 """The look that all lessons share, and the pictures that more than one of them draws.
 
-A picture is a matplotlib figure that a notebook shows as inline SVG. Its text and axes take the colour of the
-page's own text, so it reads in a light and in a dark theme; its data colours contrast 3:1 with both and stay
-apart for colour-blind readers. Every picture carries a sentence that says what it shows.
+A picture is inline SVG. Its text and axes take the colour of the page's own text, so it reads in a light and in a
+dark theme; its data colours contrast 3:1 with both and stay apart for colour-blind readers. Every picture carries a
+sentence that says what it shows.
 """
 
 from __future__ import annotations
 
 import html
-import io
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
+from autograder.labs.sheet import DASHED, FAINT, Frame, Sheet, round_ticks
 
 BLUE = "#1f83c9"  # right: the item mean, the reference
 VERMILLION = "#d55e00"  # too much, or a wrong result
@@ -28,49 +20,17 @@ GREEN = "#11a68d"  # a further series, with a marker or line style of its own
 GREY = "#858585"  # data before anything is said about it
 PALETTE = (BLUE, VERMILLION, TAUPE, GREEN)
 
-# Placeholders in a figure that become the colours of the page around it.
-INK = "#010203"
-FAINT = "#040506"
-_PAGE_COLOURS = {
-    INK: "var(--jp-content-font-color1, #777)",
-    FAINT: "var(--jp-border-color1, #999)",
-}
-
-_STYLE = {
-    "svg.fonttype": "none",  # text stays text: sharp, searchable, read aloud
-    "svg.hashsalt": "course",  # the same figure gives the same markup
-    "font.size": 10.5,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 10.5,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "xtick.color": FAINT,
-    "ytick.color": FAINT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "hatch.linewidth": 1.2,
-    "figure.dpi": 72.0,
-}
-
 
 class Picture:
-    """A figure with a sentence in words; a notebook shows both, a terminal the sentence."""
+    """A drawing with a sentence in words; a notebook shows both, a terminal the sentence."""
 
-    def __init__(self, figure: Figure, words: str) -> None:
-        self.figure = figure
+    def __init__(self, sheet: Sheet, words: str) -> None:
+        self.sheet = sheet
         self.words = words
 
     def svg(self) -> str:
-        """Return the figure as inline SVG in the colours of the page."""
-        return to_svg(self.figure, self.words)
+        """Return the drawing as inline SVG in the colours of the page."""
+        return self.sheet.markup(self.words)
 
     def _repr_html_(self) -> str:
         caption = f'<figcaption style="max-width: 48em; line-height: 1.4">{html.escape(self.words)}</figcaption>'
@@ -78,40 +38,6 @@ class Picture:
 
     def __repr__(self) -> str:
         return self.words
-
-
-def style() -> Any:
-    """Return a context manager: whatever is drawn inside has the look of the course."""
-    return matplotlib.rc_context(_STYLE)
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure (inches) that belongs to no window and no global list. Call it in `style()`."""
-    figure = Figure(figsize=(width, height))
-    FigureCanvasSVG(figure)
-    return figure
-
-
-def headline(figure: Figure, finding: str) -> Text:
-    """Write the finding over a figure, smaller where it would not fit in one line."""
-    text = figure.suptitle(finding, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    needed, room = text.get_window_extent().width, 0.98 * figure.bbox.width
-    text.set_fontsize(12 * min(1.0, room / needed))
-    return text
-
-
-def to_svg(figure: Figure, words: str) -> str:
-    """Return `figure` as SVG markup for a page, with `words` as its text alternative."""
-    buffer = io.StringIO()
-    with style():
-        figure.canvas.print_svg(buffer, metadata={"Date": None})  # savefig would draw it twice
-    markup = buffer.getvalue()
-    markup = markup[markup.index("<svg") :]
-    for placeholder, colour in _PAGE_COLOURS.items():
-        markup = markup.replace(placeholder, colour)
-    label = html.escape(words, quote=True)
-    opening = f'<svg role="img" aria-label="{label}" style="max-width: 100%; height: auto"'
-    return re.sub("<svg", lambda _: opening, markup, count=1)
 
 
 def fraction(value: float, largest_denominator: int = 1000) -> str:
@@ -142,40 +68,36 @@ def weight_bars(panels: Mapping[str, Sequence[Sequence[float]]], title: str, wor
     The dashed line is 1/N, the share of every item in the item mean.
     """
     first = next(iter(panels.values()))
-    item_count = sum(len(rank) for rank in first)
-    share = 1.0 / item_count
+    share = 1.0 / sum(len(rank) for rank in first)
     top = 1.1 * max(share, *(weight for ranks in panels.values() for rank in ranks for weight in rank))
-    with style():
-        figure = new_figure(max(7.6, 4.0 * len(panels)), 3.4)
-        for column, (name, ranks) in enumerate(panels.items(), start=1):
-            axes = figure.add_subplot(1, len(panels), column)
-            _draw_weights(axes, ranks, share)
-            axes.set_ylim(0, top)
-            axes.yaxis.set_major_locator(MaxNLocator(4))
-            axes.set_title(name)
-            axes.set_ylabel("effective weight wᵢ (1)" if column == 1 else "")
-        headline(figure, title)
-        figure.tight_layout(rect=(0, 0, 1, 1.03))
-    return Picture(figure, words)
+    wide = max(547.0, 288.0 * len(panels)) / len(panels)
+    sheet = Sheet(wide * len(panels), 262)
+    sheet.headline(title)
+    for column, (name, ranks) in enumerate(panels.items()):
+        length = sum(max(len(rank), 1) + _BETWEEN_RANKS for rank in ranks)
+        frame = Frame(sheet, (wide * column + 52, 48, wide - 60, 146), (-1.3, 1.2 * length), (0, top))
+        frame.title(name)
+        _draw_weights(frame, ranks, share)
+        frame.left_axis(round_ticks(0, top, 4), "effective weight wᵢ (1)" if column == 0 else "")
+    return Picture(sheet, words)
 
 
-def _draw_weights(axes: Axes, ranks: Sequence[Sequence[float]], share: float) -> None:
-    position, ticks, labels = 0.0, [], []
+_BETWEEN_RANKS = 1.8  # in widths of an item
+
+
+def _draw_weights(frame: Frame, ranks: Sequence[Sequence[float]], share: float) -> None:
+    position, labels = 0.0, {}
     for rank, weights in enumerate(ranks):
-        places = [position + j for j in range(len(weights))]
-        colours = [weight_colour(weight, share) for weight in weights]
-        axes.bar(places, weights, width=0.78, color=colours)
+        for j, weight in enumerate(weights):
+            frame.bar(position + j - 0.39, position + j + 0.39, 0, weight, weight_colour(weight, share), of="item")
         if weights:
-            middle = sum(places) / len(places)
-            ticks.append(middle)
             items = f"{len(weights)} item{'s' if len(weights) != 1 else ''}"
-            labels.append(f"rank {rank}\n{items}\n{weight_note(weights[0], share)}")
-        position += max(len(weights), 1) + 1.8
-    axes.plot([-1.0, position - 1.8], [share, share], color=INK, linewidth=1.3, linestyle=(0, (4, 3)))
-    axes.text(position - 1.6, share, f"1/N = {fraction(share)}", va="center", ha="left", fontsize=9.5)
-    axes.set_xticks(ticks, labels)
-    axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-1.3, 1.2 * position)
+            note = weight_note(weights[0], share).replace(" = ", "\n= ")  # neighbours with few items need the room
+            labels[position + (len(weights) - 1) / 2] = f"rank {rank}\n{items}\n{note}"
+        position += max(len(weights), 1) + _BETWEEN_RANKS
+    frame.line([(-1.0, share), (position - 1.8, share)], thick=1.3, dashes=DASHED, of="share")
+    frame.sheet.text(frame.x(position - 1.6), frame.y(share), f"1/N = {fraction(share)}", 9.5, anchor="start")
+    frame.bottom_axis(labels, tick=0)
 
 
 def gradient_line(
@@ -185,30 +107,21 @@ def gradient_line(
 
     counts[r] items with gradient means[r] each, at most a few dozen in all.
     """
-    marks = [(item_mean, "item mean", BLUE, "^"), (rank_mean, "mean of rank means", VERMILLION, "v")]
-    with style():
-        figure = new_figure(7.6, 3.0)
-        axes = figure.add_subplot()
-        for rank, (count, mean) in enumerate(zip(counts, means, strict=True)):
-            axes.plot([mean] * count, [0.6 + j for j in range(count)], "o", color=GREY, ms=9)
-            axes.annotate(f"rank {rank}: {count} items", (mean, count + 0.4), ha="center", fontsize=9.5)
-        for value, name, colour, marker in marks:
-            goes_left = value < max(item_mean, rank_mean)
-            axes.plot([value], [-0.7], marker=marker, color=colour, ms=10)
-            axes.annotate(
-                f"{name} {value:g}",
-                (value, -0.7),
-                (-9 if goes_left else 9, 0),
-                textcoords="offset points",
-                ha="right" if goes_left else "left",
-                va="center",
-            )
-        axes.axhline(0, color=FAINT, linewidth=1)
-        axes.set_ylim(-1.8, max(counts) + 1.5)
-        axes.set_xlim(min(means) - 1, max(means) + 1)
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        axes.set_xlabel("gradient of one item, w − y (units of w)")
-        headline(figure, title)
-        figure.tight_layout(rect=(0, 0, 1, 1.03))
-    return Picture(figure, words)
+    low, high = min(means) - 1, max(means) + 1
+    sheet = Sheet(547, 216)
+    sheet.headline(title)
+    frame = Frame(sheet, (16, 30, 515, 142), (low, high), (-1.8, max(counts) + 1.5))
+    frame.line([(low, 0), (high, 0)], FAINT, 1)
+    for rank, (count, mean) in enumerate(zip(counts, means, strict=True)):
+        for j in range(count):
+            sheet.marker(frame.x(mean), frame.y(0.6 + j), "circle", 9, GREY, of=f"item of rank {rank}")
+        sheet.text(frame.x(mean), frame.y(count + 0.4), f"rank {rank}: {count} items", 9.5, stands="bottom")
+    for value, name, colour, shape in (
+        (item_mean, "item mean", BLUE, "up"), (rank_mean, "mean of rank means", VERMILLION, "down"),
+    ):
+        side = -1 if value < max(item_mean, rank_mean) else 1
+        x, y = frame.x(value), frame.y(-0.7)
+        sheet.marker(x, y, shape, 10, colour, of=name)
+        sheet.text(x + 9 * side, y, f"{name} {value:g}", anchor="end" if side < 0 else "start")
+    frame.bottom_axis(round_ticks(low, high, 8), "gradient of one item, w − y (units of w)")
+    return Picture(sheet, words)

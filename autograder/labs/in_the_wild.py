@@ -6,12 +6,13 @@ The counts are small, with the shape of the report; docs/field_guide.md has all 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ipywidgets as widgets
 
 from autograder.dials import RIGHT, Setting, explain_weights, predict_weights
 from autograder.labs import blocks, figures
+from autograder.labs.panel import Panel
 from autograder.window import UpdateWindow
 
 DIVISORS = {"nothing": "nothing", "its microbatch's count": "microbatch", "its rank's count": "rank",
@@ -92,55 +93,35 @@ def lab(report: Report = REPORTS[0]) -> WildLab:
     return WildLab(report)
 
 
-class WildLab(widgets.VBox):
+class WildLab(Panel):
     """A report, its three dials, and the weights and the sentence that follow from them."""
 
     def __init__(self, report: Report) -> None:
-        self._setting = False
-        self._report = widgets.Dropdown(options=[(r.source, n) for n, r in enumerate(REPORTS)], description="report",
-                                        layout=widgets.Layout(width="28em"))
         self._divisor = widgets.Dropdown(options=DIVISORS, description="divided by")
         self._microbatches = widgets.ToggleButtons(options=COMBINATIONS, description="microbatches")
         self._ranks = widgets.ToggleButtons(options=COMBINATIONS, description="ranks")
         for buttons in (self._microbatches, self._ranks):
             buttons.style.button_width = "6em"
-        self._view = widgets.HTML()
-        super().__init__([self._report, widgets.HBox([self._divisor, self._microbatches, self._ranks]), self._view])
-        self._report.value = REPORTS.index(report)
-        self._take_report({"new": self._report.value})
-        self._report.observe(self._take_report, "value")
-        for control in (self._divisor, self._microbatches, self._ranks):
-            control.observe(self._moved, "value")
+        super().__init__({report.source: report for report in REPORTS}, report,
+                         [[], [self._divisor, self._microbatches, self._ranks]], "report", layout={"width": "28em"})
 
-    @property
-    def report(self) -> Report:
-        return REPORTS[self._report.value]
+    def read(self) -> Report:
+        """The report with the dials as they stand."""
+        return replace(self._report, setting=Setting(self._divisor.value, self._microbatches.value, self._ranks.value))
 
-    @property
-    def setting(self) -> Setting:
-        """What the dials say."""
-        return Setting(self._divisor.value, self._microbatches.value, self._ranks.value)
+    def write(self, report: Report) -> None:
+        self._report = report
+        dials = report.setting
+        self._divisor.value, self._microbatches.value, self._ranks.value = (
+            dials.divisor, dials.microbatches, dials.ranks)
 
-    def _take_report(self, change: dict) -> None:
-        self._setting = True
-        try:
-            found = REPORTS[change["new"]].setting
-            self._divisor.value, self._microbatches.value, self._ranks.value = (
-                found.divisor, found.microbatches, found.ranks)
-        finally:
-            self._setting = False
-        self._show()
+    def called(self, report: Report) -> str:
+        return report.source
 
-    def _moved(self, _: dict) -> None:
-        if not self._setting:
-            self._show()
-
-    def _show(self) -> None:
-        window = self.report.window
-        said = reading(self.setting, window)
-        as_reported = self.setting == self.report.setting
-        title = f"{self.report.source}: {self.report.story}" if as_reported else "Your dials"
-        words = f"{said} Blocks are as wide as a microbatch has items and as high as one item weighs."
-        picture = weights_picture({"as the objective says": by_microbatch(RIGHT, window),
-                                   "as these dials do": by_microbatch(self.setting, window)}, window, title, words)
-        self._view.value = picture._repr_html_()
+    def draw(self, report: Report) -> figures.Picture:
+        window = report.window
+        title = f"{report.source}: {report.story}" if report == self._report else "Your dials"
+        words = (f"{reading(report.setting, window)} Blocks are as wide as a microbatch has items and as high as one "
+                 "item weighs.")
+        return weights_picture({"as the objective says": by_microbatch(RIGHT, window),
+                                "as these dials do": by_microbatch(report.setting, window)}, window, title, words)

@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+from functools import partial
 
 from autograder.labs import figures
-from autograder.labs.figures import BLUE, FAINT, GREEN, INK, TAUPE, VERMILLION
+from autograder.labs.figures import BLUE, GREEN, TAUPE, VERMILLION, Picture
+from autograder.labs.sheet import DASHED, FAINT, Frame, Sheet, round_ticks, text_width
 
 # How a series looks in `paths`: what lies over what is drawn thin over thick, so that both are seen.
 _LOOKS = (
-    {"color": VERMILLION, "linewidth": 5.5, "alpha": 0.55},
-    {"color": BLUE, "linewidth": 2.6},
-    {"color": TAUPE, "linewidth": 1.6, "linestyle": (0, (4, 2))},
-    {"color": GREEN, "linewidth": 2.0, "linestyle": (0, (1, 1.2))},
+    {"colour": VERMILLION, "thick": 5.5, "paleness": 0.45},
+    {"colour": BLUE, "thick": 2.6},
+    {"colour": TAUPE, "thick": 1.6, "dashes": "6 3"},
+    {"colour": GREEN, "thick": 2.0, "dashes": "2 2.4"},
 )
 
 
-def factor_picture(factors: Mapping[str, float], title: str, words: str) -> figures.Picture:
+def factor_picture(factors: Mapping[str, float], title: str, words: str) -> Picture:
     """Draw the factor c in u = c ∇L for several steps, on an axis of doublings; right is 1."""
     places = [2.0**k for k in range(-4, 5)]
-    names = [figures.fraction(place) for place in places]
-    with figures.style():
-        figure = figures.new_figure(8.2, 1.25 + 0.42 * len(factors))
-        axes = figure.add_subplot()
-        for row, factor in enumerate(factors.values()):
-            colour = figures.weight_colour(factor, 1.0)
-            axes.plot([1.0, factor], [row, row], color=colour, linewidth=5, solid_capstyle="butt")
-            axes.plot([factor], [row], "o", color=colour, ms=11)
-            side = -1 if factor < 1 else 1
-            axes.annotate(figures.fraction(factor), (factor, row), (11 * side, 0), textcoords="offset points",
-                          ha="right" if side < 0 else "left", va="center", fontweight="bold")
-        axes.axvline(1.0, color=INK, linewidth=1.3, linestyle=(0, (4, 3)), zorder=0)
-        axes.set_xscale("log", base=2)
-        axes.set_xlim(places[0], places[-1])
-        axes.xaxis.set_major_locator(FixedLocator(places))
-        axes.xaxis.set_major_formatter(FixedFormatter(names))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_yticks(range(len(factors)), factors)
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(factors) - 0.5, -0.5)
-        axes.set_xlabel("factor c in u = c ∇L (1); every step to the right doubles it")
-        figures.headline(figure, title)
-        figure.tight_layout(rect=(0, 0, 1, 1.03))
-    return figures.Picture(figure, words)
+    left = 18 + max(map(text_width, factors))
+    sheet = Sheet(590, 90 + 30 * len(factors))
+    sheet.headline(title)
+    frame = Frame(sheet, (left, 32, 576 - left, 30 * len(factors)), (places[0], places[-1]), (len(factors) - 0.5, -0.5),
+                  (math.log, float))
+    frame.line([(1, -0.5), (1, len(factors) - 0.5)], thick=1.3, dashes=DASHED)
+    for row, factor in enumerate(factors.values()):
+        colour = figures.weight_colour(factor, 1.0)
+        frame.line([(1, row), (factor, row)], colour, 5)
+        sheet.marker(frame.x(factor), frame.y(row), "circle", 11, colour, of="factor")
+        side = -1 if factor < 1 else 1
+        sheet.text(frame.x(factor) + 11 * side, frame.y(row), figures.fraction(factor),
+                   anchor="end" if side < 0 else "start", face="bold")
+    frame.left_axis(dict(enumerate(factors)), tick=0)
+    frame.bottom_axis({place: figures.fraction(place) for place in places},
+                      "factor c in u = c ∇L (1); every step to the right doubles it")
+    return Picture(sheet, words)
 
 
 def paths(
@@ -53,28 +47,32 @@ def paths(
     elsewhere: float,
     title: str,
     words: str,
-) -> figures.Picture:
+) -> Picture:
     """Draw a parameter over the steps of training, one panel for each way of stepping.
 
     panels: optimizer -> name of the gradient it was fed -> the parameter after 0, 1, … steps; up to four gradients,
     the same in every panel. minimum: where the objective has its minimum; elsewhere: where the other one has its own.
     """
-    with figures.style():
-        figure = figures.new_figure(10.4, 3.9)
-        grid = figure.subplots(1, len(panels), sharey=True)
-        for axes, (name, series) in zip(grid, panels.items(), strict=True):
-            steps = max(len(path) for path in series.values()) - 1
-            axes.axhline(minimum, color=FAINT, linewidth=1)
-            axes.axhline(elsewhere, color=FAINT, linewidth=1, linestyle=(0, (2, 2)))
+    sheet = Sheet(749, 281)
+    sheet.headline(title)
+    wide = (749 - 50) / len(panels)
+    for column, (name, series) in enumerate(panels.items()):
+        steps = max(len(path) for path in series.values()) - 1
+        frame = Frame(sheet, (50 + wide * column, 50, wide - 24, 158), (0, steps), (6.6, 10.2))
+        frame.title(name)
+        frame.line([(0, minimum), (steps, minimum)], FAINT, 1)
+        frame.line([(0, elsewhere), (steps, elsewhere)], FAINT, 1, "2 2")
+        with frame.clipped():
             for look, (label, path) in zip(_LOOKS, series.items(), strict=False):
-                axes.plot(range(len(path)), path, label=label, **look)
-            axes.set_title(name)
-            axes.set_xlim(0, steps)
-            axes.set_ylim(6.6, 10.2)
-            axes.set_xlabel("step")
-        grid[0].set_ylabel("parameter w (units of the targets)")
-        grid[0].set_yticks([7, minimum, elsewhere, 9, 10])
-        figure.legend(*grid[0].get_legend_handles_labels(), loc="lower center", ncols=4, handlelength=3.2)
-        figures.headline(figure, title)
-        figure.tight_layout(rect=(0, 0.07, 1, 1.02))
-    return figures.Picture(figure, words)
+                frame.line(enumerate(path), **look, of=label)
+        ticks = {w: f"{w:g}" if column == 0 else "" for w in (7, minimum, elsewhere, 9, 10)}
+        frame.left_axis(ticks, "parameter w (units of the targets)" if column == 0 else "")
+        frame.bottom_axis(round_ticks(0, steps, 4, least_step=1), "step")
+    keys = {label: partial(_draw_key, sheet, look)
+            for look, label in zip(_LOOKS, next(iter(panels.values())), strict=False)}
+    sheet.legend((749 - sum(38 + text_width(label, 9.5) for label in keys)) / 2, 266, keys)
+    return Picture(sheet, words)
+
+
+def _draw_key(sheet: Sheet, look: Mapping, x: float, y: float) -> None:
+    sheet.line([(x - 11, y), (x + 11, y)], **look)

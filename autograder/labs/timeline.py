@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-from matplotlib.patches import FancyBboxPatch
-
-from autograder.labs import figures
-from autograder.labs.figures import BLUE, FAINT, GREEN, INK, TAUPE, VERMILLION
+from autograder.labs.figures import BLUE, GREEN, TAUPE, VERMILLION, Picture
+from autograder.labs.sheet import FAINT, Frame, Sheet, text_width
 from autograder.ranks.ledger import Call
 
 Ledgers = Sequence[Sequence[Call]]
@@ -21,8 +18,7 @@ Place = tuple[int, int]  # rank r, and which of its calls, from 0
 
 MAX_COLUMNS = 24
 _GRADIENT_ELEMENTS = 5  # smaller all_reduces carry counts and flags, in the lessons' ledgers
-_COLUMN_INCHES, _ROW_INCHES = 0.92, 0.52
-_LETTER_INCHES = 0.105  # of a title
+_COLUMN, _ROW = 66.0, 37.0  # in points
 _WIDE, _HIGH = 0.74, 0.5  # a box, in columns and rows
 
 
@@ -70,7 +66,7 @@ def timeline(
     label: Callable[[Call], str] = plain_label,
     colour: Callable[[Call], str] = plain_colour,
     left: Sequence[int] = (),
-) -> figures.Picture:
+) -> Picture:
     """Draw the ledgers of one run (or of one that failed), at most MAX_COLUMNS steps.
 
     ledgers[r]: the calls of rank r in order. title: the finding; words: the same picture in a sentence. label names
@@ -80,19 +76,21 @@ def timeline(
     steps = columns(ledgers)
     shown = steps[:MAX_COLUMNS]
     world_size = len(ledgers)
-    with figures.style():
-        height = 1.25 + _ROW_INCHES * world_size
-        wide = 1.3 + _COLUMN_INCHES * (len(shown) + bool(left))
-        figure = figures.new_figure(max(wide, 0.4 + _LETTER_INCHES * len(title)), height)
-        axes = figure.add_axes((0.0, 0.0, wide / figure.get_figwidth(), 1.0 - 0.34 / height))
-        _frame(axes, world_size, len(shown) + bool(left), more=len(steps) - len(shown))
-        for column, step in enumerate(shown):
-            _draw_step(axes, column, step, ledgers, label, colour)
-        for rank in left:
-            last = max((c for c, step in enumerate(shown) if any(r == rank for r, _ in step.places)), default=-1)
-            axes.text(last + 1, rank, "returned", ha="center", va="center", fontsize=9.5, style="italic")
-        figure.suptitle(title, x=0.01, y=1.0 - 0.08 / height, va="top", ha="left", fontsize=12, fontweight="bold")
-    return figures.Picture(figure, words)
+    returned = {rank: 1 + max((c for c, step in enumerate(shown) if any(r == rank for r, _ in step.places)), default=-1)
+                for rank in left}
+    count = max([len(shown), *(column + 1 for column in returned.values())])
+    more = len(steps) - len(shown)
+    wide = _COLUMN * (count + 0.95 + 0.6 * bool(more))
+    sheet = Sheet(max(wide, 14 + text_width(title, 12, "bold")), 24 + _ROW * (world_size + 1))
+    sheet.headline(title)
+    frame = Frame(sheet, (0, 24, wide, _ROW * (world_size + 1)), (-1.35, count - 0.4 + 0.6 * bool(more)),
+                  (world_size - 0.35, -1.35))
+    _draw_ranks(frame, world_size, count, more)
+    for column, step in enumerate(shown):
+        _draw_step(frame, column, step, ledgers, label, colour)
+    for rank, column in returned.items():
+        sheet.text(frame.x(column), frame.y(rank), "returned", 9.5, face="italic")
+    return Picture(sheet, words)
 
 
 # ---- arrangement
@@ -175,57 +173,49 @@ def _joined(places: list[Place], rank: int, index: int, ledgers: Ledgers) -> boo
 # ---- drawing
 
 
-def _frame(axes: Axes, world_size: int, column_count: int, more: int) -> None:
-    axes.set_xlim(-1.35, column_count - 0.4 + 0.6 * bool(more))
-    axes.set_ylim(world_size - 0.35, -1.35)
-    axes.axis("off")
+def _draw_ranks(frame: Frame, world_size: int, column_count: int, more: int) -> None:
     for rank in range(world_size):
         for column in range(-1, column_count):
-            axes.plot([column + _WIDE / 2, column + 1 - _WIDE / 2], [rank, rank], color=FAINT, linewidth=1, zorder=0)
-        axes.text(-0.7, rank, f"rank {rank}", ha="right", va="center")
+            frame.line([(column + _WIDE / 2, rank), (column + 1 - _WIDE / 2, rank)], FAINT, 1)
+        frame.sheet.text(frame.x(-0.7), frame.y(rank), f"rank {rank}", anchor="end")
     if more:
-        axes.text(column_count - 0.3, -0.75, f"{more} more", ha="left", va="center", fontsize=9)
+        frame.sheet.text(frame.x(column_count - 0.3), frame.y(-0.75), f"{more} more", 9, anchor="start")
 
 
-def _draw_step(axes: Axes, column: int, step: Step, ledgers: Ledgers, label, colour) -> None:
+def _draw_step(frame: Frame, column: int, step: Step, ledgers: Ledgers, label, colour) -> None:
     calls = [(rank, ledgers[rank][index]) for rank, index in step.places]
-    axes.text(column, -0.62, label(calls[0][1]), ha="center", va="bottom", fontsize=9, linespacing=1.05)
+    frame.sheet.text(frame.x(column), frame.y(-0.58), label(calls[0][1]), 9, stands="bottom")
     ranks_of: dict[tuple, list[int]] = {}
     for rank, call in calls:
-        if call.point_to_point:
-            if call.name == "send" and call.peer is not None and call.peer < len(ledgers):
-                _arrow(axes, column, rank, call.peer)
-        else:
+        if not call.point_to_point:
             ranks_of.setdefault((call.group, call.sequence), []).append(rank)
     for ranks in ranks_of.values():
         for above, below in zip(ranks, ranks[1:], strict=False):
-            axes.plot([column, column], [above + _HIGH / 2, below - _HIGH / 2], color=colour(calls[0][1]),
-                      linewidth=3, zorder=1)
+            frame.line([(column, above + _HIGH / 2), (column, below - _HIGH / 2)], colour(calls[0][1]), 3)
     for rank in sorted({rank for rank, _ in calls}):
         own = [call for place, call in calls if place == rank]
         sent = [call for call in own if call.name != "recv"]
         text = f"{sent[0].elements:,}" if sent else ""
-        _box(axes, column, rank, text, colour(own[0]), done=all(call.done for call in own))
+        _draw_box(frame, column, rank, text, colour(own[0]), done=all(call.done for call in own))
+    for rank, call in calls:
+        if call.name == "send" and call.peer is not None and call.peer < len(ledgers):
+            _draw_arrow(frame, column, rank, call.peer)
 
 
-def _box(axes: Axes, column: int, rank: int, text: str, colour: str, done: bool) -> None:
-    axes.add_patch(FancyBboxPatch(
-        (column - _WIDE / 2, rank - _HIGH / 2), _WIDE, _HIGH, boxstyle="round,pad=0,rounding_size=0.1",
-        facecolor=colour if done else "none", edgecolor=colour, linewidth=1.6,
-        linestyle="-" if done else (0, (3, 2)), zorder=2))
+def _draw_box(frame: Frame, column: int, rank: int, text: str, colour: str, done: bool) -> None:
+    frame.bar(column - _WIDE / 2, column + _WIDE / 2, rank + _HIGH / 2, rank - _HIGH / 2, colour if done else "none",
+              edge=colour, thick=1.6, dashes="" if done else "4.8 3.2", rounded=5,
+              of="call" if done else "waiting call")
     note = text if done else f"{text} waits".strip()
-    axes.text(column, rank, note, ha="center", va="center", fontsize=9.5 if done else 8.5,
-              color="white" if done else INK, fontweight="bold" if done else "normal", zorder=3)
+    frame.sheet.text(frame.x(column), frame.y(rank), note, 9.5 if done else 8.5, colour="white" if done else "",
+                     face="bold" if done else "")
 
 
-def _arrow(axes: Axes, column: int, sender: int, receiver: int) -> None:
+def _draw_arrow(frame: Frame, column: int, sender: int, receiver: int) -> None:
     """From a sender's box to its receiver's; a long way (the end of the ring) is bent around the boxes between."""
-    near = abs(sender - receiver) == 1
     down = 1 if receiver > sender else -1
-    if near:
+    if abs(sender - receiver) == 1:
         start, end, bend = (column, sender + 0.25 * down), (column, receiver - 0.25 * down), 0.0
     else:
-        start, end, bend = (column + 0.37, sender), (column + 0.37, receiver), 0.28
-    axes.annotate("", end, start, zorder=4, arrowprops={
-        "arrowstyle": "-|>", "color": INK, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0,
-        "connectionstyle": f"arc3,rad={bend}"})
+        start, end, bend = (column + 0.37, sender), (column + 0.37, receiver), 0.28 * down
+    frame.sheet.arrow((frame.x(start[0]), frame.y(start[1])), (frame.x(end[0]), frame.y(end[1])), bend=bend)

@@ -8,29 +8,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import ipywidgets as widgets
 import torch
-from matplotlib.colors import to_rgba
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from autograder.dials import Setting, predict_weights
-from autograder.labs import figures
 from autograder.labs.blocks import multiple
-from autograder.labs.figures import BLUE, FAINT, GREEN, INK, TAUPE, VERMILLION, Picture
+from autograder.labs.figures import BLUE, GREEN, TAUPE, VERMILLION, Picture
+from autograder.labs.panel import NoPicture, Panel
+from autograder.labs.sheet import DASHED, FAINT, INK, Frame, Sheet, round_ticks
 from autograder.window import IGNORE_INDEX, UpdateWindow
 
 OBJECTIVES = ("token", "sequence", "rank")
-_LOOKS = {"token": (BLUE, "o", "-"), "sequence": (GREEN, "s", (0, (6, 2))), "rank": (VERMILLION, "D", (0, (2, 1.5)))}
+_LOOKS = {"token": (BLUE, "circle", ""), "sequence": (GREEN, "square", "9 3"), "rank": (VERMILLION, "diamond", "3 2")}
 _DIALS = {
     "token": Setting("window", "sum", "sum"),
     "sequence": Setting("sequences-window", "sum", "sum"),
     "rank": Setting("rank", "sum", "active"),
 }
 RANKS, PER_RANK, LONGEST = 2, 3, 300
+NO_TOKEN = "No valid token at all: N = 0, and a mean over nothing is an error."
 
 
 @dataclass(frozen=True)
@@ -117,23 +117,18 @@ def length_histogram(lengths: Sequence[int]) -> Picture:
     longest_half = _tokens_share(ordered)
     words = (f"{len(ordered)} docstrings have between {low} and {high} targets, half of them fewer than {middle}. The "
              f"longest {longest_half:.0%} of them hold half of all tokens.")
-    with figures.style():
-        figure = figures.new_figure(8.6, 2.9)
-        axes = figure.add_subplot()
-        axes.hist(ordered, bins=edges, color=BLUE, edgecolor="none", rwidth=0.92)
-        axes.set_xscale("log", base=2)
-        ticks = [t for t in (3, 10, 30, 100, 300, 1000) if edges[0] <= t <= edges[-1]]
-        axes.set_xticks(ticks, map(str, ticks))
-        axes.minorticks_off()
-        axes.axvline(middle, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-        axes.annotate(f"median {middle}", (middle, axes.get_ylim()[1] * 0.96), (4, 0),
-                      textcoords="offset points", fontsize=9.5, va="top")
-        axes.set_xlabel("targets in a document (tokens, log scale)")
-        axes.set_ylabel("documents")
-        figures.headline(
-            figure, f"Lengths differ {high // low}-fold, and the longest {longest_half:.0%} hold half of all tokens")
-        figure.tight_layout(rect=(0, 0, 1, 1.02))
-    return Picture(figure, words)
+    bars = [sum(left <= length < right for length in ordered) for left, right in zip(edges, edges[1:], strict=False)]
+    sheet = Sheet(619, 209)
+    sheet.headline(f"Lengths differ {high // low}-fold, and the longest {longest_half:.0%} hold half of all tokens")
+    frame = Frame(sheet, (56, 34, 548, 128), (edges[0], edges[-1]), (0, 1.06 * max(bars)), (math.log, float))
+    for left, right, count in zip(edges, edges[1:], bars, strict=False):
+        frame.bar(left * 1.014, right / 1.014, 0, count, BLUE, of="documents")
+    frame.line([(middle, 0), (middle, frame.y.high)], dashes=DASHED, of="median")
+    sheet.text(frame.x(middle) + 4, frame.top + 6, f"median {middle}", 9.5, anchor="start")
+    frame.left_axis(round_ticks(0, frame.y.high), "documents")
+    frame.bottom_axis({t: str(t) for t in (3, 10, 30, 100, 300, 1000) if edges[0] <= t <= edges[-1]},
+                      "targets in a document (tokens, log scale)")
+    return Picture(sheet, words)
 
 
 def _tokens_share(ordered: Sequence[int]) -> float:
@@ -154,28 +149,20 @@ def batch_picture(labels: Tensor) -> Picture:
     kept = int((~ignored).sum())
     words = (f"Labels of {rows} documents, padded to {columns}: {labels.numel()} places, {kept} of them not ignored, "
              f"{targets} targets. The first label of a row is no target: no position comes before it.")
-    with figures.style():
-        figure = figures.new_figure(9.6, 0.95 + 0.36 * rows)
-        axes = figure.add_subplot()
-        for b in range(rows):
-            for t in range(columns):
-                if ignored[b, t]:
-                    look = {"facecolor": "none", "edgecolor": FAINT, "linewidth": 0.6}
-                else:
-                    look = {"facecolor": TAUPE if t == 0 else BLUE, "edgecolor": "none"}
-                axes.add_patch(Rectangle((t + 0.06, b + 0.1), 0.88, 0.8, **look))
-            axes.text(columns + 0.5, b + 0.5, f"{int((~ignored[b, 1:]).sum())} targets", va="center", fontsize=9.5)
-        axes.set_xlim(-0.3, columns + 0.16 * columns)
-        axes.set_ylim(rows + 0.1, -0.1)
-        axes.set_yticks([b + 0.5 for b in range(rows)], [f"row {b}" for b in range(rows)])
-        axes.tick_params(length=0)
-        axes.set_xticks([0.5, *[t + 0.5 for t in range(10, columns, 10)]], [0, *range(10, columns, 10)])
-        axes.set_xlabel("position t in `labels`   (brown: first label, never a target; blue: target; outline: ignored)")
-        for side in axes.spines.values():
-            side.set_visible(False)
-        figures.headline(figure, f"{labels.numel()} places, {kept} labels that are not ignored, {targets} targets")
-        figure.tight_layout(rect=(0, 0, 1, 1.06))
-    return Picture(figure, words)
+    sheet = Sheet(691, 78 + 26 * rows)
+    sheet.headline(f"{labels.numel()} places, {kept} labels that are not ignored, {targets} targets")
+    frame = Frame(sheet, (52, 28, 552, 26 * rows), (0, columns), (rows, 0))
+    for b in range(rows):
+        for t in range(columns):
+            look = {"fill": "none", "edge": FAINT, "thick": 0.6} if ignored[b, t] else {"fill": BLUE if t else TAUPE}
+            frame.bar(t + 0.06, t + 0.94, b + 0.9, b + 0.1, **look, of="place")
+        sheet.text(frame.left - 6, frame.y(b + 0.5), f"row {b}", anchor="end")
+        sheet.text(frame.right + 6, frame.y(b + 0.5), f"{int((~ignored[b, 1:]).sum())} targets", 9.5, anchor="start")
+    for t in range(0, columns, 10):
+        sheet.text(frame.x(t + 0.5), frame.bottom + 2, str(t), stands="top")
+    about = "position t in `labels`   (brown: first label, never a target; blue: target; outline: ignored)"
+    sheet.text(frame.x(columns / 2), frame.bottom + 20, about, stands="top")
+    return Picture(sheet, words)
 
 
 def loss_curves(curves: Mapping[str, Sequence[tuple[int, float, float]]]) -> Picture:
@@ -187,27 +174,29 @@ def loss_curves(curves: Mapping[str, Sequence[tuple[int, float, float]]]) -> Pic
              else f"In this run, training on the {best[0]} mean ends lowest in both readings")
     words = title + ". Loss in nats after the last update, token mean and sequence mean: " + "; ".join(
         f"trained on the {name} mean {end[1]:.3f} and {end[2]:.3f}" for name, end in ends.items()) + "."
-    with figures.style():
-        figure = figures.new_figure(9.6, 3.5)
-        for column, name in ((1, "token mean"), (2, "sequence mean")):
-            axes = figure.add_subplot(1, 2, column)
-            late = {o: [(p[0], p[column]) for p in curve if p[0] >= curve[-1][0] / 4] for o, curve in curves.items()}
-            for objective, points in late.items():
-                colour, marker, dashes = _LOOKS[objective]
-                axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=5, linestyle=dashes)
-            last = max(points[-1][0] for points in late.values())
-            span = [y for points in late.values() for _, y in points]
-            heights = _apart([late[o][-1][1] for o in late], 0.065 * (max(span) - min(span)))
-            for objective, height in zip(late, heights, strict=True):
-                axes.annotate(f"{objective} {late[objective][-1][1]:.3f}", (last, height), (9, 0),
-                              textcoords="offset points", va="center", fontsize=9.5)
-            axes.set_xlim(min(p[0] for points in late.values() for p in points) - 4, last * 1.3)
-            axes.set_title(f"held-out {name}")
-            axes.set_xlabel("updates")
-            axes.set_ylabel("loss (nats per token)" if column == 1 else "")
-        figures.headline(figure, title)
-        figure.tight_layout(rect=(0, 0, 1, 1.02))
-    return Picture(figure, words)
+    sheet = Sheet(691, 252)
+    sheet.headline(title)
+    for column, name in ((1, "token mean"), (2, "sequence mean")):
+        late = {o: [(p[0], p[column]) for p in curve if p[0] >= curve[-1][0] / 4] for o, curve in curves.items()}
+        began, last = min(points[0][0] for points in late.values()), max(points[-1][0] for points in late.values())
+        span = [y for points in late.values() for _, y in points]
+        low, high = min(span), max(span)
+        room = max(high - low, 1e-9)
+        frame = Frame(sheet, (58 + 340 * (column - 1), 50, 280, 152), (began - 4, last * 1.36),
+                      (low - 0.06 * room, high + 0.06 * room))
+        frame.title(f"held-out {name}")
+        for objective, points in late.items():
+            colour, shape, dashes = _LOOKS[objective]
+            frame.line(points, colour, 1.5, dashes, of=objective)
+            for x, y in points:
+                sheet.marker(frame.x(x), frame.y(y), shape, 5, colour)
+        heights = _apart([late[o][-1][1] for o in late], 0.085 * room)
+        for objective, height in zip(late, heights, strict=True):
+            sheet.text(frame.x(last) + 9, frame.y(height), f"{objective} {late[objective][-1][1]:.3f}", 9.5,
+                       anchor="start")
+        frame.left_axis(round_ticks(frame.y.low, frame.y.high), "loss (nats per token)" if column == 1 else "")
+        frame.bottom_axis(round_ticks(began, last, 4), "updates")
+    return Picture(sheet, words)
 
 
 def loss_by_length(groups: Sequence[str], losses: Mapping[str, Sequence[float]]) -> Picture:
@@ -218,25 +207,23 @@ def loss_by_length(groups: Sequence[str], losses: Mapping[str, Sequence[float]])
     words = title + ". " + "; ".join(
         f"{o} mean: " + ", ".join(f"{g} {value:.2f}" for g, value in zip(groups, values, strict=True))
         for o, values in losses.items()) + " nats per token."
-    with figures.style():
-        figure = figures.new_figure(8.6, 3.2)
-        axes = figure.add_subplot()
-        places = range(len(groups))
-        for objective, values in losses.items():
-            colour, marker, dashes = _LOOKS[objective]
-            axes.plot(places, values, color=colour, marker=marker, ms=8, linestyle=dashes, linewidth=1.8)
-        span = max(map(max, losses.values())) - min(map(min, losses.values()))
-        heights = _apart([values[-1] for values in losses.values()], 0.08 * span)
-        for objective, height in zip(losses, heights, strict=True):
-            axes.annotate(f"trained on the {objective} mean", (len(groups) - 1, height), (10, 0),
-                          textcoords="offset points", va="center", fontsize=9.5)
-        axes.set_xlim(-0.2, len(groups) - 0.1)
-        axes.set_xticks(places, groups)
-        axes.set_xlabel("targets in a held-out document")
-        axes.set_ylabel("loss (nats per token)")
-        figures.headline(figure, title)
-        figure.tight_layout(rect=(0, 0, 1, 1.02))
-    return Picture(figure, words)
+    low, high = min(map(min, losses.values())), max(map(max, losses.values()))
+    room = max(high - low, 1e-9)
+    sheet = Sheet(619, 230)
+    sheet.headline(title)
+    frame = Frame(sheet, (58, 34, 430, 150), (-0.2, len(groups) - 0.9), (low - 0.06 * room, high + 0.06 * room))
+    for objective, values in losses.items():
+        colour, shape, dashes = _LOOKS[objective]
+        frame.line(enumerate(values), colour, 1.8, dashes, of=objective)
+        for place, value in enumerate(values):
+            sheet.marker(frame.x(place), frame.y(value), shape, 8, colour)
+    heights = _apart([values[-1] for values in losses.values()], 0.09 * room)
+    for objective, height in zip(losses, heights, strict=True):
+        sheet.text(frame.x(len(groups) - 1) + 10, frame.y(height), f"trained on the {objective} mean", 9.5,
+                   anchor="start")
+    frame.left_axis(round_ticks(frame.y.low, frame.y.high), "loss (nats per token)")
+    frame.bottom_axis(dict(enumerate(groups)), "targets in a held-out document")
+    return Picture(sheet, words)
 
 
 def _apart(heights: Sequence[float], least: float) -> list[float]:
@@ -256,153 +243,85 @@ def lab(state: State = STATES["long on one rank, short on the other"]) -> TokenC
     return TokenCountsLab(state)
 
 
-class TokenCountsLab(widgets.VBox):
+class TokenCountsLab(Panel):
     """A slider for the length of each of six sequences, and what a token weighs under three objectives."""
 
     def __init__(self, state: State) -> None:
-        self._drawing = _Drawing()
-        self._setting = False
-        self._presets = widgets.Dropdown(options=["your own", *STATES], description="start from",
-                                         style={"description_width": "11em"}, layout={"width": "34em"})
-        self._sliders = [[widgets.IntSlider(min=0, max=LONGEST, description=f"rank {r}, sequence {s}",
-                                            style={"description_width": "11em"}, layout={"width": "28em"})
-                          for s in range(PER_RANK)] for r in range(RANKS)]
-        columns = widgets.HBox([widgets.VBox(sliders) for sliders in self._sliders])
-        self._view = widgets.HTML()
-        super().__init__([self._presets, columns, self._view])
-        self.state = state
-        self._presets.observe(self._take_preset, "value")
-        for sliders in self._sliders:
-            for slider in sliders:
-                slider.observe(self._slider_moved, "value")
+        wide = {"description_width": "11em"}
+        self._sliders = [[widgets.IntSlider(min=0, max=LONGEST, description=f"rank {r}, sequence {s}", style=wide,
+                                            layout={"width": "28em"}) for s in range(PER_RANK)] for r in range(RANKS)]
+        super().__init__(STATES, state, [[], list(map(widgets.VBox, self._sliders))], style=wide,
+                         layout={"width": "34em"})
 
-    @property
-    def state(self) -> State:
-        """What the sliders say."""
+    def read(self) -> State:
         return State(tuple(tuple(slider.value for slider in sliders) for sliders in self._sliders))
 
-    @state.setter
-    def state(self, state: State) -> None:
-        self._setting = True
-        try:
-            for sliders, lengths in zip(self._sliders, state.lengths, strict=True):
-                for slider, length in zip(sliders, lengths, strict=True):
-                    slider.value = length
-            self._presets.value = next((name for name, known in STATES.items() if known == state), "your own")
-        finally:
-            self._setting = False
-        self._show()
+    def write(self, state: State) -> None:
+        for sliders, lengths in zip(self._sliders, state.lengths, strict=True):
+            for slider, length in zip(sliders, lengths, strict=True):
+                slider.value = length
 
-    def _take_preset(self, change: dict) -> None:
-        if not self._setting and change["new"] in STATES:
-            self.state = STATES[change["new"]]
-
-    def _slider_moved(self, _: dict) -> None:
-        if not self._setting:
-            self.state = self.state
-
-    def _show(self) -> None:
-        if self.state.token_count == 0:
-            self._view.value = "<p><b>No valid token at all: N = 0, and a mean over nothing is an error.</b></p>"
-            return
-        self._view.value = self._drawing.picture(self.state)._repr_html_()
+    def draw(self, state: State) -> Picture:
+        return picture(state)
 
 
-class _Drawing:
-    """One figure whose artists follow a state."""
+def picture(state: State) -> Picture:
+    """Draw what one token weighs under each objective, and what a whole sequence does."""
+    if state.token_count == 0:
+        raise NoPicture(NO_TOKEN)
+    sheet = Sheet(691, 256)
+    sheet.headline(state.finding)
+    _draw_weights(sheet, state)
+    _draw_votes(sheet, state)
+    parts = []
+    for objective in OBJECTIVES:
+        values = _by_rank([multiple(w * state.token_count) if n else "–" for w, n in zip(ws, ns, strict=True)]
+                          for ws, ns in zip(state.weights(objective), state.lengths, strict=True))
+        parts.append(f"{objective} mean {values}")
+    words = (f"{state.finding}. N = {state.token_count}; weight of one token of each sequence, as a multiple of "
+             f"1/N, rank 0 / rank 1: {'; '.join(parts)}.")
+    return Picture(sheet, words)
 
-    def __init__(self) -> None:
-        with figures.style():
-            self._figure = figures.new_figure(9.6, 3.6)
-            self._weights = self._figure.add_axes((0.07, 0.25, 0.4, 0.56))
-            self._votes = self._figure.add_axes((0.575, 0.25, 0.41, 0.56))
-            self._prepare_weights()
-            self._prepare_votes()
 
-    def picture(self, state: State) -> Picture:
-        """Move the artists to `state`; return the figure with the same content in words."""
-        weights = {objective: state.weights(objective) for objective in OBJECTIVES}
-        with figures.style():
-            figures.headline(self._figure, state.finding)
-            self._show_weights(state, weights)
-            self._show_votes(state, weights)
-        parts = []
-        for objective in OBJECTIVES:
-            values = _by_rank([multiple(w * state.token_count) if n else "–" for w, n in zip(ws, ns, strict=True)]
-                              for ws, ns in zip(weights[objective], state.lengths, strict=True))
-            parts.append(f"{objective} mean {values}")
-        words = (f"{state.finding}. N = {state.token_count}; weight of one token of each sequence, as a multiple of "
-                 f"1/N, rank 0 / rank 1: {'; '.join(parts)}.")
-        return Picture(self._figure, words)
+def _draw_weights(sheet: Sheet, state: State) -> None:
+    lengths = [n for rank in state.lengths for n in rank]
+    places = [r * (PER_RANK + 0.4) + s for r in range(RANKS) for s in range(PER_RANK)]
+    heights = {o: [w * state.token_count for rank in state.weights(o) for w in rank] for o in OBJECTIVES}
+    reach = max(abs(math.log2(y)) for ys in heights.values() for y, n in zip(ys, lengths, strict=True) if n)
+    limit = math.ceil(max(reach, 1.0) + 0.3)
+    frame = Frame(sheet, (50, 50, 276, 140), (-0.6, RANKS * PER_RANK + 0.2), (2.0**-limit, 2.0**limit),
+                  (float, math.log))
+    frame.title("weight of ONE token, as a multiple of 1/N")
+    frame.line([(frame.x.low, 1), (frame.x.high, 1)], dashes=DASHED)
+    for shift, objective in zip((-0.2, 0.0, 0.2), OBJECTIVES, strict=True):
+        colour, shape, _ = _LOOKS[objective]
+        for place, height, n in zip(places, heights[objective], lengths, strict=True):
+            if n:
+                frame.line([(place + shift, 1), (place + shift, height)], colour, 1.6)
+                sheet.marker(frame.x(place + shift), frame.y(height), shape, 8, colour, of=objective)
+    ticks = range(-limit, limit + 1, max(1, round(limit / 3)))
+    frame.left_axis({2.0**k: f"×{2**k}" if k > 0 else f"÷{2**-k}" if k else "1/N" for k in ticks})
+    frame.bottom_axis(dict(zip(places, map(str, lengths), strict=True)), tick=0, size=9)
+    for r in range(RANKS):
+        sheet.text(frame.x(places[r * PER_RANK + 1]), frame.bottom + 14, f"rank {r}", 9, stands="top")
+    sheet.legend(42, 243, {f"{objective} mean": partial(sheet.marker, shape=shape, size=8, fill=colour)
+                           for objective, (colour, shape, _) in _LOOKS.items()})
 
-    def _prepare_weights(self) -> None:
-        axes = self._weights
-        axes.set_title("weight of ONE token, as a multiple of 1/N")
-        axes.set_yscale("log", base=2)
-        axes.minorticks_off()
-        axes.axhline(1, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-        number = RANKS * PER_RANK
-        self._dots, self._stems = {}, {}
-        for objective in OBJECTIVES:
-            colour, marker, _ = _LOOKS[objective]
-            self._stems[objective] = axes.vlines([0], [1], [1], color=colour, linewidth=1.6)
-            (self._dots[objective],) = axes.plot([1] * number, [1] * number, linestyle="", marker=marker, color=colour,
-                                                 ms=8, label=f"{objective} mean")
-        axes.set_xlim(-0.6, number + 0.2)
-        axes.tick_params(axis="x", length=0, labelsize=9)
-        self._figure.legend(handles=list(self._dots.values()), loc="lower left", bbox_to_anchor=(0.05, -0.02), ncols=3,
-                            fontsize=9.5, handletextpad=0.2)
 
-    def _show_weights(self, state: State, weights: dict) -> None:
-        axes = self._weights
-        lengths = [n for rank in state.lengths for n in rank]
-        places = [r * (PER_RANK + 0.4) + s for r in range(RANKS) for s in range(PER_RANK)]
-        reach = 1.0
-        for shift, objective in zip((-0.2, 0.0, 0.2), OBJECTIVES, strict=True):
-            heights = [w * state.token_count for rank in weights[objective] for w in rank]
-            shown = [(x + shift, y) for x, y, n in zip(places, heights, lengths, strict=True) if n]
-            self._dots[objective].set_data(*zip(*shown, strict=True))
-            self._stems[objective].set_segments([[(x, 1.0), (x, y)] for x, y in shown])
-            reach = max(reach, *(abs(math.log2(y)) for _, y in shown))
-        limit = math.ceil(reach + 0.3)
-        axes.set_ylim(2.0**-limit, 2.0**limit)
-        ticks = range(-limit, limit + 1, max(1, round(limit / 3)))
-        axes.set_yticks([2.0**k for k in ticks], [f"×{2**k}" if k > 0 else f"÷{2**-k}" if k else "1/N" for k in ticks])
-        labels = [f"{n}" for n in lengths]
-        for r in range(RANKS):
-            labels[r * PER_RANK + 1] += f"\nrank {r}"
-        axes.set_xticks(places, labels)
-
-    def _prepare_votes(self) -> None:
-        axes = self._votes
-        axes.set_title("vote of a whole sequence, weight × tokens (%)")
-        axes.set_xlim(0, 100)
-        axes.set_ylim(2.6, -0.6)
-        axes.set_yticks(range(3), [f"{objective}\nmean" for objective in OBJECTIVES])
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("share of the update (%); pale: rank 1")
-        self._bars, self._names = {}, {}
-        for row, objective in enumerate(OBJECTIVES):
-            colour = _LOOKS[objective][0]
-            for r in range(RANKS):
-                for s in range(PER_RANK):
-                    bar = Rectangle((0, row - 0.34), 1, 0.68, facecolor=to_rgba(colour, 0.3 if r else 1.0),
-                                    edgecolor=colour, linewidth=1.0)
-                    axes.add_patch(bar)
-                    self._bars[objective, r, s] = bar
-                    self._names[objective, r, s] = axes.text(0, row + 0.02, "", ha="center", va="center", fontsize=8.5)
-
-    def _show_votes(self, state: State, weights: dict) -> None:
-        for objective in OBJECTIVES:
-            left = 0.0
-            for r in range(RANKS):
-                for s in range(PER_RANK):
-                    length = state.lengths[r][s]
-                    share = 100 * weights[objective][r][s] * length
-                    bar, name = self._bars[objective, r, s], self._names[objective, r, s]
-                    bar.set_x(left + 0.25)
-                    bar.set_width(max(share - 0.5, 0.0))
-                    name.set_text(f"{share:.0f}" if share >= 6 else "")
-                    name.set_position((left + share / 2, name.get_position()[1]))
-                    name.set_color("white" if r == 0 else INK)
-                    left += share
+def _draw_votes(sheet: Sheet, state: State) -> None:
+    frame = Frame(sheet, (397, 50, 283, 140), (0, 100), (2.6, -0.6))
+    frame.title("vote of a whole sequence, weight × tokens (%)")
+    for row, objective in enumerate(OBJECTIVES):
+        colour, left = _LOOKS[objective][0], 0.0
+        for r, (lengths, weights) in enumerate(zip(state.lengths, state.weights(objective), strict=True)):
+            for length, weight in zip(lengths, weights, strict=True):
+                vote = 100 * weight * length
+                if vote:
+                    frame.bar(left + 0.25, left + max(vote - 0.25, 0.35), row + 0.34, row - 0.34, colour, edge=colour,
+                              paleness=0.7 * r, of=f"vote under the {objective} mean")
+                if vote >= 6:
+                    sheet.text(frame.x(left + vote / 2), frame.y(row), f"{vote:.0f}", 8.5,
+                               colour=INK if r else "white")
+                left += vote
+    frame.left_axis({row: f"{objective}\nmean" for row, objective in enumerate(OBJECTIVES)}, tick=0)
+    frame.bottom_axis({share: str(share) for share in range(0, 101, 20)}, "share of the update (%); pale: rank 1")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import selectors
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,9 +16,11 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from autograder.ranks import report, wire
+from autograder.ranks.device import chosen_backend
 from autograder.ranks.ledger import Call
 from autograder.ranks.processes import Family, StartError, wait_for_exit_status
 from autograder.ranks.report import RankOutcome
+from autograder.ranks.scratch import Scratch
 
 TIMEOUT = 10.0
 JOIN_SECONDS = 60.0
@@ -51,7 +52,7 @@ class Launch:
         self.size = size
         self.backend = backend
         self.usable = True
-        self._folder = tempfile.TemporaryDirectory(prefix="autograder-")
+        self._folder = Scratch("autograder-")
         self._joined = 0
         self._stores = 0
         try:
@@ -65,7 +66,8 @@ class Launch:
         for rank in range(size):
             self._selector.register(self._family.channels[rank], selectors.EVENT_READ, ("channel", rank))
             self._selector.register(self._family.outputs[rank], selectors.EVENT_READ, ("output", rank))
-        load = wire.encode({"do": "load", "function": function, "path": _module_path(), "directory": _directory()})
+        load = wire.encode({"do": "load", "function": function, "path": _module_path(), "directory": _directory(),
+                            "gpus": os.environ.get("CUDA_VISIBLE_DEVICES") if backend == "nccl" else ""})
         self._load_errors: dict[int, RankOutcome] = {}
         self._loading = set(range(size))
         for rank in range(size):
@@ -104,6 +106,8 @@ class Launch:
             self.usable = False
         elif any(outcome.end not in ("returned", "raised") for outcome in outcomes):
             self.usable = False
+        if any("CUDA error" in str((outcome.error or {}).get("message")) for outcome in outcomes):
+            self.usable = False  # after one a process cannot use its GPU any more
         return outcomes
 
     def _prepare(self, task: Task, outcomes: list[RankOutcome]) -> bool:
@@ -123,6 +127,10 @@ class Launch:
             for rank, answer in self._answers(deadline - time.monotonic()):
                 if answer is None or answer["did"] == "raised":
                     self._load_errors[rank] = _outcome_of(rank, answer)
+                    if answer is not None and rank in joining and self.backend == "nccl":
+                        self.usable = False
+                        raise StartError(f"Rank {rank} could not join its process group on NCCL: "
+                                         f"{answer['error']['message'][:500]}\nUse backend='gloo' meanwhile.")
                 if answer is None or answer["did"] != "where":  # a late answer to a question of the trial before
                     joining.discard(rank)
             joining -= self._load_errors.keys()
@@ -348,21 +356,6 @@ def _is_users(module: ModuleType) -> bool:
         tuple(os.path.realpath(path) + os.sep for path in foreign))
 
 
-def chosen_backend(backend: str, world_size: int) -> str:
-    """"gloo" or "nccl" for "auto", "gloo" or "nccl"; ValueError with what to do when it cannot be had."""
-    if backend not in ("auto", "gloo", "nccl"):
-        raise ValueError(f"backend {backend!r}: choose 'auto', 'gloo' or 'nccl'")
-    if backend == "gloo":
-        return "gloo"
-    import torch
-
-    gpus = torch.cuda.device_count() if torch.distributed.is_nccl_available() else 0
-    if backend == "nccl" and gpus < world_size:
-        raise ValueError(f"backend 'nccl' needs one GPU per rank: {world_size} ranks, {gpus} GPU(s) here. "
-                         "Use backend='gloo', or fewer ranks.")
-    return "nccl" if gpus >= world_size else "gloo"
-
-
 @dataclass(frozen=True)
 class RankResults(Sequence):
     """What the ranks returned: `results[r]` for rank r, `ledgers[r]` its calls, `output[r]` what it printed."""
@@ -392,7 +385,8 @@ def run_on_ranks(fn: Callable, per_rank_args: Sequence[Sequence] | None = None, 
                  backend: str = "auto", timeout: float = TIMEOUT, start_method: str = "auto") -> RankResults:
     """Call `fn(*per_rank_args[r])` on every rank r of a fresh process group of `world_size` processes.
 
-    Inside `fn` the default process group is initialised. backend: "gloo" (CPU), "nccl" (one GPU per rank) or "auto".
+    Inside `fn` the default process group is initialised. backend: "gloo" (CPU), "nccl" (one GPU per rank) or "auto"
+    (NCCL where there are enough GPUs, else gloo; `results.backend` says which it was).
     timeout: seconds after which everything is ended. Results are numbers, text, tensors, and lists, tuples and dicts
     of these. Raises RanksFailed when a rank raises, crashes or waits in vain; ValueError for arguments that do not
     fit; TypeError for a function that cannot travel.

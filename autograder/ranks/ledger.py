@@ -1,10 +1,10 @@
 """What a rank communicated: each collective and point-to-point call in order, those of DDP and of hooks included.
 
-Two sources, merged by time. PyTorch's flight recorder (a ring buffer inside every process group, read through
-`_dump_fr_trace_json`, private API of torch 2.13, used in this file only) sees all collectives, whoever issued them,
-with sizes and whether they have ended. It sees neither point-to-point calls nor the reduce operation: these come from
-the methods of the class `dist.ProcessGroup`, which `install` wraps and through which every public function of
-`torch.distributed` goes, `P2POp` and `isend` included.
+Two sources, merged by time. PyTorch's flight recorder (a ring buffer for gloo and one for NCCL, read through `_DUMPS`,
+private API of torch 2.13, used in this file only) sees all collectives, whoever issued them, with sizes and whether
+they have ended. What it does not see everywhere, point-to-point calls and the reduce operation, comes from the methods
+of the class `dist.ProcessGroup`, which `install` wraps and through which every public function of `torch.distributed`
+goes, `P2POp` and `isend` included.
 """
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ import torch
 import torch.distributed as dist
 
 BUFFER_ENTRIES = 4000
+_DUMPS = ("_dump_fr_trace_json", "_dump_nccl_trace_json")  # builds without NCCL lack the second
+_COALESCED = "coalesced"  # NCCL's entry for calls that are launched as one; they stand before it
 _POINT_TO_POINT = {"send": "send", "recv": "recv", "recv_anysource": "recv"}
 _REDUCING = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter", "_reduce_scatter_base",
              "reduce_scatter_single", "reduce_scatter_single_coalesced", "reduce_scatter_tensor_coalesced")
@@ -67,9 +69,13 @@ class Call:
 
 
 class Ledger:
-    """Records this process's communication. `start` begins a new page, `calls` reads it (from any thread)."""
+    """Records this process's communication. `start` begins a new page, `calls` reads it (from any thread).
+
+    on_gpu: whether the default group has NCCL and, for CPU tensors, gloo beside it, which counts for itself.
+    """
 
     def __init__(self) -> None:
+        self.on_gpu = False
         self._lock = threading.Lock()
         self._seen: list[_Seen] = []
         self._since = 0
@@ -108,9 +114,9 @@ class Ledger:
         """Everything since `start`, in the order in which it was issued."""
         with self._lock:
             seen = list(self._seen)
-        entries = [entry for entry in _flight_entries() if entry["time_created_ns"] >= self._since]
-        timed = [(entry["time_created_ns"], _collective(entry, seen)) for entry in entries]
-        timed += [(call.began, call.as_call()) for call in seen if call.method in _POINT_TO_POINT]
+        entries = [entry for entry in flight_entries() if entry["time_created_ns"] >= self._since]
+        timed = collectives(entries, seen, self.on_gpu)
+        timed += [(call.began, call.as_call(entries)) for call in seen if call.method in _POINT_TO_POINT]
         return [replace(call, own=issued >= self._mark) for issued, call in sorted(timed, key=lambda pair: pair[0])]
 
     def own_calls(self) -> list[Call]:
@@ -136,9 +142,15 @@ class _Seen:
         self.began = time.time_ns()
         self.ended: int | None = None
 
-    def as_call(self) -> Call:
-        done = self.ended is not None and (self.work is None or bool(self.work.is_completed()))
+    def as_call(self, entries: list[dict]) -> Call:
+        done = self.ended is not None and (
+            bool(self.work.is_completed()) if self.work is not None else self._batch_has_ended(entries))
         return Call(_POINT_TO_POINT[self.method], self.elements, self.dtype, self.group, peer=self.peer, done=done)
+
+    def _batch_has_ended(self, entries: list[dict]) -> bool:
+        """On NCCL a call in a batch has no work of its own: the entry that follows stands for the batch."""
+        batches = [entry for entry in entries if _is_batch(entry) and entry["time_created_ns"] >= self.began]
+        return all(map(_has_ended, batches[:1]))
 
 
 def _operation(values: tuple) -> str | None:
@@ -151,26 +163,60 @@ def _operation(values: tuple) -> str | None:
     return None
 
 
-def _flight_entries() -> list[dict]:
-    try:
-        return json.loads(torch._C._distributed_c10d._dump_fr_trace_json(True, False)).get("entries", [])
-    except (AttributeError, RuntimeError, ValueError):
-        return []
+def flight_entries() -> list[dict]:
+    """What the flight recorders of this process hold; an entry that both of them show stands once."""
+    found = {}
+    for dump in _DUMPS:
+        try:
+            entries = json.loads(getattr(torch._C._distributed_c10d, dump)(True, False)).get("entries", [])
+        except (AttributeError, RuntimeError, ValueError):
+            continue
+        found.update({(e["profiling_name"], e["pg_id"], e["record_id"]): e for e in entries})
+    return list(found.values())
 
 
-def _collective(entry: dict, seen: list[_Seen]) -> Call:
+def collectives(entries: list[dict], seen: list[_Seen], on_gpu: bool) -> list[tuple[int, Call]]:
+    """(time, call) for each collective among the recorder's entries.
+
+    On gloo an entry is retired when its collective ends. On NCCL that is up to a watchdog's turn, and "completed" is
+    asked of the GPU; what is launched as one has ended when the entry for all of it says so.
+    """
+    collective = [entry for entry in entries if not entry["is_p2p"]]
+    ended = {_place(entry) for entry in collective if _has_ended(entry)}
+    return [(entry["time_created_ns"], _collective(entry, _place(entry) in ended, seen, on_gpu))
+            for entry in collective if not _is_batch(entry)]
+
+
+def _place(entry: dict) -> tuple:
+    return entry["profiling_name"].partition(":")[0], entry["pg_id"], entry["collective_seq_id"]
+
+
+def _is_batch(entry: dict) -> bool:
+    return entry["profiling_name"].endswith(f":{_COALESCED}")
+
+
+def _has_ended(entry: dict) -> bool:
+    return bool(entry["retired"]) or entry["state"] == "completed"
+
+
+def _collective(entry: dict, done: bool, seen: list[_Seen], on_gpu: bool) -> Call:
     created = entry["time_created_ns"]
     op = next((s.op for s in seen if s.op and s.began <= created and (s.ended is None or created <= s.ended)), None)
-    name, description = entry["process_group"][:2]
+    backend, _, called = entry["profiling_name"].partition(":")
+    number, description = entry["process_group"][:2]
+    group = {"default_pg": "default", "undefined": f"{number}"}.get(description, description)
+    if on_gpu and backend == "gloo" and description in ("default_pg", "undefined"):
+        group += " on gloo"
+    barrier = called.endswith("barrier")  # on NCCL a reduction of one byte
     dtypes = entry["input_dtypes"] or entry["output_dtypes"]
     return Call(
-        name=entry["profiling_name"].split(":")[-1],
-        elements=sum(_product(size) for size in entry["input_sizes"]),
-        dtype=_FLIGHT_DTYPES.get(dtypes[0], dtypes[0].lower()) if dtypes else "",
-        group="default" if description == "default_pg" else f"{description if description != 'undefined' else name}",
+        name="barrier" if barrier else called,
+        elements=0 if barrier else sum(_product(size) for size in entry["input_sizes"]),
+        dtype="" if barrier or not dtypes else _FLIGHT_DTYPES.get(dtypes[0], dtypes[0].lower()),
+        group=group,
         sequence=entry["collective_seq_id"],
         op=op,
-        done=bool(entry["retired"]),
+        done=done,
     )
 
 

@@ -233,7 +233,9 @@ class _Server:
                 [sys.executable, "-c", _START, str(its.fileno()), _ROOT, json.dumps(preload)],
                 pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, start_new_session=True, cwd="/",
-                env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
+                # the last: whether there are GPUs is asked without CUDA, which cannot be used after a fork
+                env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+                     "PYTORCH_NVML_BASED_CUDA_CHECK": "1"})
         except OSError as error:
             self.channel.close()
             raise StartError(f"The fork server could not be started: {error}. Free some memory or processes.") from None

@@ -24,7 +24,7 @@ from types import FrameType
 import torch
 import torch.distributed as dist
 
-from autograder.ranks import wire
+from autograder.ranks import device, wire
 from autograder.ranks.ledger import BUFFER_ENTRIES, Ledger
 
 _FOREIGN = tuple(os.path.realpath(path) + os.sep for path in {
@@ -38,8 +38,9 @@ _COLLECTIVE_TIMEOUT = timedelta(hours=2)
 
 def main(channel: socket.socket, rank: int) -> None:
     """Serve orders on `channel` until it closes. Never returns."""
-    os.environ.update({"GLOO_SOCKET_IFNAME": _LOOPBACK, "TORCH_FR_BUFFER_SIZE": str(BUFFER_ENTRIES),
-                       "RANK": str(rank), "LOCAL_RANK": str(rank)})
+    os.environ.update({"GLOO_SOCKET_IFNAME": _LOOPBACK, "NCCL_SOCKET_IFNAME": f"={_LOOPBACK}",
+                       "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING": "0",
+                       "TORCH_FR_BUFFER_SIZE": str(BUFFER_ENTRIES), "RANK": str(rank), "LOCAL_RANK": str(rank)})
     torch.set_num_threads(1)
     life = _Rank(channel, rank)
     threading.Thread(target=life.listen, name="orders", daemon=True).start()
@@ -57,7 +58,7 @@ class _Rank:
         self.ledger.install()
         self.function = None
         self.group = None
-        self.device = "cpu"
+        self.device = torch.device("cpu")
 
     def listen(self) -> None:
         while (body := wire.receive(self.channel)) is not None:
@@ -83,9 +84,12 @@ class _Rank:
         with self.writing:
             wire.send(self.channel, body)
 
-    def load(self, function: bytes, path: list[str], directory: str) -> None:
-        """Take the learner's function, with the module path and working directory of its author."""
+    def load(self, function: bytes, path: list[str], directory: str, gpus: str | None) -> None:
+        """Take the learner's function, with the module path and working directory of its author, and the GPUs that it
+        may see: on gloo none, so that it does the same on every machine."""
         import cloudpickle
+        if gpus is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpus
         sys.path[:] = path + [entry for entry in sys.path if entry not in path]
         os.chdir(directory)
         self.function = cloudpickle.loads(function)
@@ -99,12 +103,15 @@ class _Rank:
         self.group = None
         os.environ["WORLD_SIZE"] = os.environ["LOCAL_WORLD_SIZE"] = str(max(world_size, 1))
         if world_size:
+            bound = {}
             if backend == "nccl":
-                torch.cuda.set_device(self.rank)
-                torch.set_default_device(f"cuda:{self.rank}")
-                self.device, backend = f"cuda:{self.rank}", "cpu:gloo,cuda:nccl"
+                if self.device.type == "cpu":
+                    self.device, self.ledger.on_gpu = device.settle_on_gpu(self.rank), True
+                # With its device named the group connects here, not in the first trial, and each send and receive
+                # goes through it: else a ring of single sends would wait for connections of pairs, each for the next.
+                backend, bound = device.ON_GPUS, {"device_id": self.device}
             dist.init_process_group(backend, store=dist.FileStore(store, world_size), rank=self.rank,
-                                    world_size=world_size, timeout=_COLLECTIVE_TIMEOUT)
+                                    world_size=world_size, timeout=_COLLECTIVE_TIMEOUT, **bound)
             self.group = dist.group.WORLD
         self.answer("join")
 
@@ -119,6 +126,8 @@ class _Rank:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             result = wire.encode(function(self.function, arguments, self.ledger))
+        if self.device.type != "cpu":
+            torch.cuda.synchronize(self.device)  # a collective that still waits for other ranks is waited for
         sys.stdout.flush()
         sys.stderr.flush()
         self.answer("returned", result=result, calls=self._calls_at_the_end(), own_group=self._owns_group())

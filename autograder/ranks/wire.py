@@ -86,10 +86,10 @@ def _type_name(value: object) -> str:
 
 
 def placed(value: object, device: str | torch.device) -> object:
-    """`value` with the tensors in it on `device`: placement is the engine's, not the learner's."""
+    """`value` with the tensors and modules in it on `device`: placement is the engine's, not the learner's."""
     if str(device) == "cpu":
         return value
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, (torch.Tensor, torch.nn.Module)):
         return value.to(device)
     if type(value) in (list, tuple):
         return type(value)(placed(item, device) for item in value)

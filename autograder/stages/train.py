@@ -13,6 +13,7 @@ Nothing here knows what is right: all is handed back for the judge.
 """
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterator
 
@@ -31,7 +32,12 @@ FENCE = "between two calls"
 
 
 class NotAFuture(TypeError):
-    """A communication hook returned something else than a future."""
+    """A communication hook returned something else than a future of one tensor of the bucket's size."""
+
+    def __init__(self, returned: str) -> None:
+        super().__init__(f"the hook returned {returned}, where a torch.futures.Future of one tensor of the bucket's "
+                         "size is asked: return fut.then(callback), where fut is a future such as work.get_future() "
+                         "and the callback returns that tensor")
 
 
 def train(function: Callable, arguments: tuple, ledger: Ledger) -> dict:
@@ -72,7 +78,8 @@ class _Bench:
                 _total(self.models[name](description["warm"][name])).backward()
         self.state: dict = {}
         if description.get("hook"):
-            self.models["model"].register_comm_hook(self.state, _as_hook(function))
+            self.faults: list[Exception] = []
+            self.models["model"].register_comm_hook(self.state, _as_hook(function, self.faults))
         self.iterator: _Microbatches | None = None
         self.meter = _Meter(self.modules["model"], self.models["model"], lambda: self.iterator and self.iterator.look())
         several = distributed and dist.get_world_size() > 1
@@ -115,6 +122,8 @@ class _Bench:
         self.optimizer.zero_grad()
         loss = 0.5 * ((self.models["model"](inputs) - targets) ** 2).sum()
         loss.backward()
+        if self.faults:
+            raise self.faults[0]
         self.optimizer.step()
         return self.record(None, [])
 
@@ -165,17 +174,45 @@ def _options(optimizer: torch.optim.Optimizer) -> list[dict]:
     return [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
 
 
-def _as_hook(function: Callable) -> Callable:
+def _as_hook(function: Callable, faults: list[Exception]) -> Callable:
     """DDP wants a function with a name, an argument `bucket` and annotations that are types, not text: any callable
-    becomes one."""
+    becomes one. What is wrong with the future's result is noted in `faults`: DDP's own words for it are an assertion
+    about its insides."""
     def hook(state, bucket):
         future = function(state, bucket)
         if not isinstance(future, torch._C.Future):
-            raise NotAFuture(f"the hook returned a {type(future).__name__} where a future of one tensor is asked")
-        return future
+            raise NotAFuture(_article(future))
+        return future.then(lambda done: _result(done, bucket.buffer()))
+
+    def _result(done: torch.futures.Future, buffer: torch.Tensor) -> torch.Tensor:
+        try:
+            value = done.value()
+            if isinstance(value, Exception):  # of Future.set_exception
+                raise value
+            if isinstance(value, torch.Tensor) and value.numel() == buffer.numel():
+                return value
+            faults.append(NotAFuture(f"a future of {_article(value)}"))
+        except Exception as error:
+            faults.append(_of_callback(error))
+        return buffer
 
     hook.__annotations__ = {"bucket": dist.GradBucket, "return": torch.futures.Future[torch.Tensor]}
     return hook
+
+
+def _article(value: object) -> str:
+    """What a value is: "a Work", "a list of 2", "a tensor of 12 elements"."""
+    if value is None:
+        return "None"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of {value.numel()} elements"
+    return f"a {type(value).__name__}{f' of {len(value)}' if isinstance(value, (list, tuple)) else ''}"
+
+
+def _of_callback(error: Exception) -> Exception:
+    """The exception of a future's callback, which comes as a text with its type, message and stack, in one line."""
+    told = re.search(r"running the callback: (.*?)\s+At:\s+.*?\((\d+)\): ", str(error), flags=re.S)
+    return RuntimeError(f"{told[1]} (in the callback of a future, line {told[2]})") if told else error
 
 
 class _Meter:

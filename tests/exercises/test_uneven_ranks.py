@@ -161,6 +161,26 @@ def test_a_hook_meets_windows_with_other_counts():
         assert len(set(counts[0])) > 1
 
 
+FUTURES = {"wrong_returns_work": "the hook returned a Work,",
+           "wrong_returns_tensor": "the hook returned a tensor of ",
+           "wrong_returns_nothing": "the hook returned None,",
+           "wrong_future_of_the_collective": "the hook returned a future of a list of 1,",
+           "wrong_returns_list_in_future": "the hook returned a future of a list of "}
+
+
+@pytest.mark.parametrize("file", FUTURES)
+def test_a_hook_that_returns_no_future_of_a_tensor_is_told_what_to_return(file):
+    verdict = grade("item_sum_hook", answer("item_sum_hook", file))
+    assert verdict.diagnosis == "wrong-type" and "ASSERT" not in verdict.message, str(verdict)
+    assert FUTURES[file] in verdict.message and "return fut.then(callback)" in verdict.message, str(verdict)
+
+
+def test_an_exception_in_a_callback_of_a_hook_is_told_in_one_line():
+    verdict = grade("item_sum_hook", answer("item_sum_hook", "wrong_callback_divides_the_list"))
+    assert re.fullmatch(r"It raised RuntimeError: TypeError: unsupported operand .*'list' and 'int' "
+                        r"\(in the callback of a future, line 10\)", verdict.message), str(verdict)
+
+
 # ---- ranks that wait in vain
 
 WAITS = {

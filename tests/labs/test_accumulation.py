@@ -1,4 +1,4 @@
-"""Lesson 5: the labs show what the dials predict and what a synchronisation costs."""
+"""Lesson 5: the lab shows what the dials predict, and the meter what waits for its backward."""
 
 import json
 from pathlib import Path
@@ -7,24 +7,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labs.drawn import marks
 
 from autograder.dials import RIGHT, Setting, predict_weights
 from autograder.labs import accumulation
 from autograder.labs.accumulation import (
-    BACKWARD,
     COMBINATIONS,
     DIVISORS,
-    FORWARD,
     HOW_TO_WRITE,
-    TIMINGS,
     WINDOWS,
     State,
-    Timing,
     lab,
     parsed,
     table,
-    timeline_lab,
-    timeline_table,
 )
 
 LESSON = Path(__file__).parents[2] / "notebooks" / "5_accumulation.ipynb"
@@ -97,13 +92,19 @@ def test_what_is_no_window_is_refused_with_how_to_write_one(text):
 @settings(deadline=None, max_examples=20)
 @given(states)
 def test_every_state_can_be_drawn(state):
-    drawing = lab(state)._drawing
-    heights = [bar.get_height() for bar in drawing._weights.patches]
+    widget = lab(state)
+    bars = [bar for rank in range(len(state.counts)) for bar in marks(widget, f"block of rank {rank}")]
     weights = [w * state.window.item_count for w, n in zip(
         state.block_weights(), (n for row in state.counts for n in row), strict=True) if n]
-    assert heights == pytest.approx(weights)
-    framed = [s for s, cell in drawing._cells.items() if cell.get_linewidth() > 0]
-    assert framed == [state.setting]
+    one = 154 / (1.2 * max(1.0, *weights))  # the height of a weight of 1/N in points
+    assert [float(bar.get("height")) for bar in bars] == pytest.approx([w * one for w in weights], abs=0.02)
+    (framed,) = marks(widget, "current setting")
+    others = marks(widget, "setting")
+    assert len(others) == len(DIVISORS) * len(COMBINATIONS) ** 2 - 1 and not [m for m in others if m.get("stroke")]
+    rows, columns = (sorted({float(m.get(way)) for m in [framed, *others]}) for way in "yx")
+    row, column = rows.index(float(framed.get("y"))), columns.index(float(framed.get("x")))
+    pair = (COMBINATIONS.index(state.microbatches), COMBINATIONS.index(state.ranks))
+    assert (row, divmod(column, 2)) == (DIVISORS.index(state.divisor), pair)
 
 
 def test_turning_a_dial_moves_the_picture_and_names_the_mistake():
@@ -131,48 +132,6 @@ def test_editing_the_counts_leaves_the_list_of_windows():
     assert widget.state.counts == WINDOWS["equal counts"] and "<svg" in widget._view.value
 
 
-# ---- the time line
-
-
-@pytest.mark.parametrize("K", [1, 3, 6])
-@pytest.mark.parametrize("sync", [0.0, 2.5])
-def test_equal_ranks_pay_for_every_synchronisation(K, sync):
-    timing = Timing((K, K), sync)
-    work = K * (FORWARD + BACKWARD)
-    assert (timing.every.end, timing.once.end) == pytest.approx((work + K * sync, work + sync))
-    assert (timing.every.syncs, timing.once.syncs) == (K, 1)
-
-
-def test_unequal_numbers_of_microbatches_wait_for_ever_unless_synchronised_once():
-    timing = Timing((4, 2))
-    assert timing.every.stuck and timing.every.syncs == 2
-    assert not timing.once.stuck and timing.once.syncs == 1
-
-
-def test_everybody_waits_for_the_slow_rank():
-    timing = Timing((2, 2), 1.0, (1.0, 2.0))
-    waits = [sum(end - start for kind, start, end in rank if kind == "wait") for rank in timing.once.segments]
-    assert waits == pytest.approx([2 * (FORWARD + BACKWARD), 0.0])
-
-
-@pytest.mark.parametrize("timing", TIMINGS.values(), ids=TIMINGS)
-def test_a_rank_does_one_thing_at_a_time(timing):
-    for schedule in (timing.every, timing.once):
-        for segments in schedule.segments:
-            ends = [0.0, *(end for _, _, end in segments)]
-            assert [start for _, start, _ in segments] == pytest.approx(ends[:-1])
-
-
-def test_sliders_of_the_time_line_move_the_picture():
-    widget = timeline_lab()
-    figure = widget._drawing._figure
-    assert "One synchronisation instead of 4" in widget._view.value
-    widget._microbatches[1].value = 2
-    assert widget._drawing._figure is figure and "waits for ever" in widget._view.value
-    widget._presets.value = "one microbatch"
-    assert widget.timing == TIMINGS["one microbatch"]
-
-
 # ---- memory, and the lesson
 
 
@@ -193,7 +152,6 @@ def test_meter_sees_what_waits_for_its_backward():
     assert peak(together=True) == 4 * peak(together=False) > 0
 
 
-@pytest.mark.parametrize("cell, content", [("l5-lab-dials-static", table()), ("l5-lab-time-static", timeline_table())])
-def test_lesson_holds_the_tables_that_the_labs_compute(cell, content):
+def test_lesson_holds_the_table_that_the_lab_computes():
     cells = json.loads(LESSON.read_text(encoding="utf8"))["cells"]
-    assert content in next("".join(c["source"]) for c in cells if c["id"] == cell)
+    assert table() in next("".join(c["source"]) for c in cells if c["id"] == "l5-lab-dials-static")

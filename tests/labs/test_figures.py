@@ -5,8 +5,10 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from labs.drawn import SVG, marks, numbers, points, svg, texts
 
 from autograder.labs import figures
+from autograder.labs.sheet import text_width
 
 LIGHT_PAGE, DARK_PAGE = "#ffffff", "#111111"
 # Machado et al. 2009, severity 1: what a linear RGB colour becomes in the two common colour blindnesses.
@@ -51,9 +53,10 @@ def test_right_too_much_and_too_little_look_different_to_colour_blind_eyes(kind)
 
 
 def test_text_takes_the_colour_of_the_page():
-    markup = figures.weight_bars(WRONG_AND_RIGHT, "a title", "in words").svg()
-    assert "var(--jp-content-font-color1" in markup
-    assert figures.INK not in markup and figures.FAINT not in markup
+    picture = figures.weight_bars(WRONG_AND_RIGHT, "a title", "in words")
+    assert "color: var(--jp-content-font-color1" in svg(picture).get("style")
+    assert svg(picture).get("fill") == "currentColor"
+    assert {text.get("fill") for text in svg(picture).iter(f"{SVG}text")} == {None}
 
 
 def test_picture_is_well_formed_and_says_the_same_in_words():
@@ -72,17 +75,28 @@ def test_same_figure_gives_the_same_markup():
 
 
 def test_bars_end_at_the_weights_and_are_coloured_by_what_they_should_be():
-    figure = figures.weight_bars(WRONG_AND_RIGHT, "a title", "words").figure
-    wrong, right = ([(bar.get_height(), bar.get_facecolor()) for bar in axes.patches] for axes in figure.axes)
-    assert [height for height, _ in wrong] == pytest.approx([0.25] * 2 + [1 / 12] * 6)
-    assert [height for height, _ in right] == pytest.approx([0.125] * 8)
-    too_much, too_little, fits = wrong[0][1], wrong[-1][1], right[0][1]
-    assert len({too_much, too_little, fits}) == 3
+    picture = figures.weight_bars(WRONG_AND_RIGHT, "a title", "words")
+    heights, colours = numbers(picture, "item", "height"), [bar.get("fill") for bar in marks(picture, "item")]
+    foot = sum(float(marks(picture, "item")[0].get(side)) for side in ("y", "height"))
+    eighth = foot - points(marks(picture, "share")[0])[0][1]  # the dashed line stands at 1/8
+    weights = [0.25] * 2 + [1 / 12] * 6 + [0.125] * 8
+    assert heights == pytest.approx([8 * eighth * weight for weight in weights], abs=0.2)
+    assert colours == [figures.VERMILLION] * 2 + [figures.TAUPE] * 6 + [figures.BLUE] * 8
 
 
 def test_an_empty_rank_has_no_bar():
-    axes = figures.weight_bars({"x": [[0.5], [], [0.5]]}, "a title", "words").figure.axes[0]
-    assert len(axes.patches) == 2
+    picture = figures.weight_bars({"x": [[0.5], [], [0.5]]}, "a title", "words")
+    assert len(marks(picture, "item")) == 2
+
+
+def test_the_multiple_of_a_share_has_a_line_of_its_own_and_no_label_touches_the_next():
+    picture = figures.weight_bars({"x": [[0.4], [0.35], [0.15], [0.1]], "y": [[0.25]] * 4}, "a title", "words")
+    assert ["2/5", "= 1.6/N"] == texts(picture)[texts(picture).index("2/5"):][:2]
+    labels = [(float(t.get("x")), text_width(t.text)) for t in svg(picture).iter(f"{SVG}text") if "/N" in t.text
+              and t.text.startswith("=")]
+    assert len(labels) == 4
+    for (left, one), (right, other) in zip(labels, labels[1:], strict=False):
+        assert right - left > (one + other) / 2
 
 
 @pytest.mark.parametrize(
@@ -98,15 +112,17 @@ def test_a_wrong_weight_is_also_given_in_shares():
 
 
 def test_gradient_line_has_one_dot_for_each_item():
-    axes = figures.gradient_line([2, 6], [1.0, 3.0], 2.5, 2.0, "a title", "words").figure.axes[0]
-    dots = [line for line in axes.lines if line.get_marker() == "o"]
-    assert [len(line.get_xdata()) for line in dots] == [2, 6]
-    item_mean, rank_mean = (line for line in axes.lines if line.get_marker() in ("^", "v"))
-    assert list(item_mean.get_xdata()) == [2.5] and list(rank_mean.get_xdata()) == [2.0]
+    picture = figures.gradient_line([2, 6], [1.0, 3.0], 2.5, 2.0, "a title", "words")
+    assert [len(marks(picture, f"item of rank {rank}")) for rank in (0, 1)] == [2, 6]
+    one, three = (numbers(picture, f"item of rank {rank}", "cx")[0] for rank in (0, 1))
+    (item_mean,), (rank_mean,) = (marks(picture, name) for name in ("item mean", "mean of rank means"))
+    tips = [points(item_mean)[2][0], points(rank_mean)[2][0]]
+    assert tips == pytest.approx([one + 0.75 * (three - one), one + 0.5 * (three - one)], abs=0.1)
 
 
 @pytest.mark.parametrize("title", ["short", "a finding that takes a long breath, " * 3])
 def test_a_finding_is_never_cut_off(title):
-    figure = figures.weight_bars(WRONG_AND_RIGHT, title, "words").figure
-    text = figure._suptitle.get_window_extent()
-    assert text.x0 >= 0 and text.x1 <= figure.bbox.width
+    picture = figures.weight_bars(WRONG_AND_RIGHT, title, "words")
+    (line,) = marks(picture, "headline")
+    end = float(line.get("x")) + text_width(title, float(line.get("font-size")), "bold")
+    assert end <= picture.sheet.width

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.distributed as dist
+from labs.drawn import marks, texts
 
 from autograder.labs.timeline import MAX_COLUMNS, columns, timeline
 from autograder.ranks.launch import RanksFailed, run_on_ranks
@@ -70,14 +71,10 @@ def test_no_call_is_lost_and_each_rank_reads_from_left_to_right():
     assert [len(step) for step in places] == [3, 6, 6, 3]
 
 
-def drawn(picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.axes[0].texts]
-
-
 def test_boxes_say_what_each_rank_hands_in_and_columns_are_named():
     ledgers = [[collective(elements=1, sequence=1), collective(elements=8385, sequence=2)]] * 2
     picture = timeline(ledgers, "a title", "words", label=lambda call: "count" if call.elements == 1 else "gradients")
-    assert [text for text in drawn(picture) if not text.startswith("rank")] == [
+    assert [text for text in texts(picture) if text != "a title" and not text.startswith("rank")] == [
         "count", "1", "1", "gradients", "8,385", "8,385"]
     assert repr(picture) == "words"
 
@@ -90,10 +87,11 @@ def test_a_call_that_never_ended_is_an_open_box_that_waits_and_the_rank_that_lef
     with pytest.raises(RanksFailed) as failure:
         run_on_ranks(rank_2_leaves, None, world_size=3, backend="gloo")
     ledgers = [outcome.calls for outcome in failure.value.outcomes]
-    texts = drawn(timeline(ledgers, "a title", "words", left=[2]))
-    assert texts.count("8 waits") == 2 and texts.count("returned") == 1
+    shown = timeline(ledgers, "a title", "words", left=[2])
+    assert texts(shown).count("8 waits") == len(marks(shown, "waiting call")) == 2
+    assert texts(shown).count("returned") == 1 and not marks(shown, "call")
 
 
 def test_long_ledgers_are_cut_and_say_by_how_much():
     ledgers = [[collective(sequence=s) for s in range(1, MAX_COLUMNS + 6)]]
-    assert "5 more" in drawn(timeline(ledgers, "a title", "words"))
+    assert "5 more" in texts(timeline(ledgers, "a title", "words"))

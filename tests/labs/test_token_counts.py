@@ -1,12 +1,14 @@
 """Lesson 4: its text is real and its model causal; the lab's weights are those of the three means."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from labs.drawn import headline, marks, numbers, points
 from torch.nn.functional import cross_entropy
 
 from autograder.labs import blocks, text, token_counts
@@ -160,18 +162,25 @@ def test_the_same_documents_dealt_another_way_weigh_otherwise_in_the_rank_mean()
 @given(states)
 def test_every_state_can_be_drawn(state):
     widget = lab(state)
-    shown = widget._drawing._dots["sequence"].get_ydata()
-    weights = zip(flat(state.weights("sequence")), flat(state.lengths), strict=True)
-    expected = [w * state.token_count for w, n in weights if n]
-    assert list(shown) == pytest.approx(expected)
-    assert state.finding in widget._view.value.replace("&#x27;", "'")
+    votes = numbers(widget, "vote under the sequence mean", "width")
+    assert votes == pytest.approx([2.83 * (100 / len(votes) - 0.5)] * len(votes), abs=0.1)  # 283 points are all
+    whole = [points(dot) for dot in marks(widget, "sequence")]
+    lengths = [n for n in flat(state.lengths) if n]
+    heights = [(corners[0][1] + corners[2][1]) / 2 for corners in whole]
+    assert len(heights) == len(lengths)
+    if max(lengths) > min(lengths):  # every doubling of the length is as far down
+        down = (heights[lengths.index(max(lengths))] - heights[lengths.index(min(lengths))])
+        each = down / math.log2(max(lengths) / min(lengths))
+        first = heights[0] - each * math.log2(lengths[0])
+        assert heights == pytest.approx([first + each * math.log2(n) for n in lengths], abs=0.2) and each > 0
+    assert headline(widget) == state.finding
 
 
-def test_a_slider_moves_the_picture_that_is_there():
+def test_a_slider_moves_the_picture():
     widget = lab(STATES["equal lengths"])
-    figure, before = widget._drawing._figure, widget._view.value
+    before = widget._view.value
     widget._sliders[1][2].value = 5
-    assert widget._drawing._figure is figure and widget._view.value != before
+    assert widget._view.value != before
     assert widget._presets.value == "your own"
     assert widget.state.lengths == ((50, 50, 50), (50, 50, 5))
 
@@ -193,8 +202,17 @@ def test_no_token_at_all_is_said_to_be_an_error():
 def test_batch_picture_has_a_cell_for_every_place():
     _, labels = text.padded([text.tokens("abc"), text.tokens("a")])
     picture = token_counts.batch_picture(labels)
-    assert len(picture.figure.axes[0].patches) == labels.numel()
+    assert len(marks(picture, "place")) == labels.numel()
+    ignored = [place for place in marks(picture, "place") if place.get("fill") == "none"]
+    assert len(ignored) == int((labels == IGNORE_INDEX).sum())
     assert "10 places, 8 of them not ignored, 6 targets" in picture.words
+
+
+def test_histogram_counts_every_document_once():
+    picture = token_counts.length_histogram([3, 3, 5, 10, 80, 200])
+    bars = numbers(picture, "documents", "height")
+    assert sum(bars) / max(bars) == pytest.approx(3, abs=0.05)  # the two of length 3 share the highest bar
+    assert "between 3 and 200 targets" in picture.words
 
 
 def test_curves_say_who_ended_lowest_in_which_reading():
@@ -213,16 +231,18 @@ def test_loss_by_length_names_the_best_for_short_and_long():
 def test_blocks_are_as_wide_as_their_items_and_as_high_as_each_weighs():
     shown = [blocks.Block(0, 2, "2"), blocks.Block(0, 0, "0"), blocks.Block(1, 6, "6")]
     picture = blocks.weight_blocks({"x": [1 / 4, 0.0, 1 / 12]}, shown, "a title", "words")
-    bars = picture.figure.axes[0].patches
-    assert [bar.get_width() for bar in bars] == pytest.approx([2, 6])
-    assert [bar.get_height() for bar in bars] == pytest.approx([2, 2 / 3])
-    assert bars[0].get_facecolor() != bars[1].get_facecolor()
+    (one,), (other,) = (marks(picture, f"block of rank {rank}") for rank in (0, 1))
+    assert float(other.get("width")) == pytest.approx(3 * float(one.get("width")), rel=0.01)
+    assert float(one.get("height")) == pytest.approx(3 * float(other.get("height")), rel=0.01)
+    foot = float(one.get("y")) + float(one.get("height"))
+    assert points(marks(picture, "share")[0])[0][1] == pytest.approx(foot - float(one.get("height")) / 2, abs=0.1)
+    assert one.get("fill") != other.get("fill")
 
 
 def test_neighbours_that_weigh_the_same_share_one_number():
     shown = [blocks.Block(0, 2, "2"), blocks.Block(0, 3, "3"), blocks.Block(1, 5, "5")]
-    axes = blocks.weight_blocks({"x": [0.1, 0.1, 0.1]}, shown, "a title", "words").figure.axes[0]
-    assert [t.get_text() for t in axes.texts if not t.get_text().startswith("rank")] == ["1", "1"]
+    picture = blocks.weight_blocks({"x": [0.1, 0.1, 0.1]}, shown, "a title", "words")
+    assert [number.text for number in marks(picture, "weight")] == ["1", "1"]
 
 
 def test_lesson_holds_the_table_that_the_lab_computes():

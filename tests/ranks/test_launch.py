@@ -93,24 +93,6 @@ def test_wrong_arguments_are_one_clear_error(arguments, message):
         run_on_ranks(rank_and_size, **arguments)
 
 
-@pytest.mark.skipif(torch.cuda.device_count() >= 64, reason="has the GPUs")
-def test_nccl_without_enough_gpus_says_how_many():
-    with pytest.raises(ValueError, match="one GPU per rank: 64 ranks"):
-        run_on_ranks(rank_and_size, world_size=64, backend="nccl")
-
-
-@pytest.mark.gpu
-def test_nccl_places_each_rank_on_its_gpu():
-    def place(x):
-        count = torch.tensor(len(x), device="cpu")
-        dist.all_reduce(count)
-        dist.all_reduce(x)
-        return str(x.device), int(count)
-
-    results = run_on_ranks(place, [(torch.ones(2),)], world_size=1, backend="nccl")
-    assert list(results) == [("cuda:0", 2)] and results.backend == "nccl"
-
-
 def test_spawned_ranks_do_the_same_as_forked_ones(capfd):
     results = run_on_ranks(summed, [(torch.ones(2),), (torch.ones(2),)], world_size=2, backend="gloo",
                            start_method="spawn", timeout=60)
@@ -415,13 +397,6 @@ def test_a_server_that_cannot_load_torch_is_one_clear_message(tmp_path, root):
                          env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"})
     assert "no torch on this machine" in run.stdout and "make env" in run.stdout
     assert issubclass(StartError, RuntimeError)
-
-
-def test_placing_moves_tensors_wherever_they_are_and_leaves_the_rest():
-    value = {"a": [torch.ones(2), 3], "b": (torch.ones(1), "text", None)}
-    moved = wire.placed(value, "meta")
-    assert moved["a"][0].device.type == moved["b"][0].device.type == "meta"
-    assert (moved["a"][1], moved["b"][1:]) == (3, ("text", None)) and wire.placed(value, "cpu") is value
 
 
 def test_a_rank_that_writes_nonsense_to_its_channel_counts_as_died():

@@ -1,6 +1,6 @@
-"""diagnosis: raised | wrong-type
+"""diagnosis: wrong-type
 
-The future of the all_reduce holds a list; the division is forgotten as well."""
+The future holds a list, one gradient per parameter."""
 
 import torch
 import torch.distributed as dist
