@@ -1,9 +1,7 @@
 """Processes that grade submissions, on this machine or on many: dask.distributed, with one submission at a time each.
 
-`Workers()` starts as many as there are cores. Each keeps to one core, with all that it starts: ranks of one submission
-take no time from another's, and N workers leave the other cores to whoever else is there.
-`Workers(scheduler="tcp://…")` uses a cluster that runs already, however it was started (dask-jobqueue, Kubernetes,
-`dask worker` by hand). A submission whose worker dies goes to another one.
+`Workers()` starts as many as there are cores; `Workers(scheduler="tcp://…")` uses a cluster that runs already, however
+it was started (dask-jobqueue, Kubernetes, `dask worker` by hand). A submission whose worker dies goes to another one.
 """
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 
-from distributed import CancelledError, Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
 
 from autograder.classroom.course import Refused
 from autograder.classroom.sandbox import NoSandbox
@@ -47,8 +45,6 @@ class Workers:
                     n_workers=self._jobs, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
                     host="127.0.0.1", silence_logs=logging.CRITICAL, local_directory=self._scratch.name)
                 self._client = Client(self._cluster, set_as_default=False)
-                if self._jobs <= len(cores := _cores()):
-                    self._client.register_plugin(_OwnCore(cores))
             self._client.wait_for_workers(1, timeout=WAIT_SECONDS)
         except (OSError, TimeoutError) as error:
             self.__exit__()
@@ -113,24 +109,6 @@ class Workers:
             return "every worker that graded it died"
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-
-
-class _OwnCore(WorkerPlugin):
-    """A worker of this machine keeps to one core, also after it had to be started again."""
-
-    name = "own-core"
-
-    def __init__(self, cores: list[int]) -> None:
-        self._cores = cores
-
-    def setup(self, worker) -> None:
-        for thread in os.listdir("/proc/self/task"):
-            os.sched_setaffinity(int(thread), {self._cores[worker.name]})
-
-
-def _cores() -> list[int]:
-    """The cores that this process may use; none where a process cannot be kept to one."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
 
 
 _LOST = "The workers are gone: the scheduler ended, or the connection to it broke."
