@@ -22,24 +22,24 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def rooms_imported(path: Path) -> set[str]:
-    """The rooms of this package that a file names in an import, at the top or inside functions."""
+def names_imported(path: Path) -> set[str]:
+    """What a file names in an import, at the top or inside functions, as full names."""
     found = set()
     package = ("autograder", *path.relative_to(PACKAGE).parent.parts)
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found.update(name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = ".".join((*package[:len(package) - node.level + 1], *([node.module] if node.module else []))) \
                 if node.level else node.module
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "autograder" and len(parts) > 1 and parts[1] in FLOOR:
-                found.add(parts[1])
+            found.update([base, *(f"{base}.{name.name}" for name in node.names)])
     return found
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """The rooms of this package that a file names in an import."""
+    parts = [name.split(".") for name in names_imported(path)]
+    return {part[1] for part in parts if part[0] == "autograder" and len(part) > 1 and part[1] in FLOOR}
 
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
@@ -53,6 +53,20 @@ def test_imports_point_one_way(path):
     assert all(FLOOR[other] < FLOOR[room] for other in others), f"{room} imports {sorted(others)}"
     if room in IGNORANT:
         assert others <= IGNORANT[room], f"{room} must know only {IGNORANT[room]}"
+
+
+def test_no_file_imports_one_that_imports_it():
+    """Not by way of others either, and not for annotations only: each can be read before those that build on it."""
+    files = {".".join(("autograder", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+             for path in FILES}
+    needs = {}
+    for name, path in files.items():
+        named = names_imported(path) & files.keys() - {name}  # `from package import file` needs the file
+        needs[name] = {one for one in named if not any(other.startswith(f"{one}.") for other in named)}
+    while needs:
+        free = {name for name, others in needs.items() if not others}
+        assert free, f"these import each other, or what does: {sorted(needs)}"
+        needs = {name: others - free for name, others in needs.items() if name not in free}
 
 
 def test_the_base_package_needs_torch_numpy_and_cloudpickle_only():

@@ -12,7 +12,7 @@ from importlib import import_module
 _HOME = {
     "capture": "log",
     "Log": "log",
-    "Step": "log",
+    "Step": "step",
     "ProbeData": "data",
     "ProbeModel": "data",
     "Measurement": "reading",

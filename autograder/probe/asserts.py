@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from autograder.probe.data import ProbeData, ProbeModel
-from autograder.probe.log import Step, capture
+from autograder.probe.log import capture
 from autograder.probe.reading import Measurement, measure_steps, require_telling
+from autograder.probe.step import Step
 from autograder.ranks.launch import pickled_function, run_on_ranks
 from autograder.verdict import ItemWeight, Verdict, WrongUpdate
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +18,10 @@ from torch.utils._pytree import tree_map
 
 from autograder.dials import Explanation, Setting, explain_update, predict_weights
 from autograder.probe.data import ProbeData
+from autograder.probe.step import Step
 from autograder.reference import per_item_gradients
 from autograder.weights import Recovery, recover_weights
 from autograder.window import IGNORE_INDEX, UpdateWindow
-
-if TYPE_CHECKING:
-    from autograder.probe.log import Step
 
 OBJECTIVES = ("token", "sequence")
 # How far a right update may be off, relative to its largest entry, by the precision it was computed in. Trainers
