@@ -48,10 +48,12 @@ class Reason:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong in one trial: all reasons that fit, best first; `trial` is its place in the check."""
+    """What is wrong in one trial: all reasons that fit, best first; `trial` is its place in the check; `special`: the
+    trial is a case apart."""
 
     trial: int
     reasons: tuple[Reason, ...] = field(default=())
+    special: bool = False
 
     @property
     def best(self) -> Reason:
@@ -66,10 +68,12 @@ def tier(key: str) -> int:
 def choose(findings: Sequence[Finding]) -> tuple[Finding, Reason]:
     """The finding to show and its reason.
 
-    A check in which a function misbehaves (the first tiers) is told so. Wrong values are told by the most specific key
+    What goes wrong in special trials counts only where nothing else does: an ordinary one teaches more. A check in
+    which a function misbehaves (the first tiers) is told so. Wrong values are told by the most specific key
     that explains every trial with a wrong value; when none does, by the named one that explains at least half of them.
     A trial that shows nothing but a NaN counts after these, a missing error last.
     """
+    findings = [finding for finding in findings if not finding.special] or findings
     misbehaving = [finding for finding in findings if tier(finding.best.key) < _VALUES]
     if misbehaving:
         first = min(misbehaving, key=lambda finding: (tier(finding.best.key), finding.trial))

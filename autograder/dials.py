@@ -648,8 +648,8 @@ def _explain_with_outside(
     if inner.key in ("unexplained", "no-update"):
         return []
     share = float((update - inner.weights @ rows).norm() / update.norm())
-    sentence = (f"Gradients from outside this window are in its update ({share:.0%} of its length).\n"
-                + (inner.sentence.splitlines()[-1]))
+    inside = inner.sentence.splitlines()[-1] if inner.key is None else _weights_line(inner.weights, window)
+    sentence = f"Gradients from outside this window are in its update ({share:.0%} of its length).\n{inside}"
     return [Explanation("window-boundaries", inner.setting, inner.factor, sentence, inner.weights)]
 
 
@@ -809,11 +809,12 @@ def _scale_sentence(factor: float, window: UpdateWindow) -> str:
     some = int(expected.argmax())
     cause = _likely_cause(factor, window)
     if not cause and 0 < factor < 1:
-        whole = window.weight_sum / factor
-        cause = f"clipping, or a divisor of {_number(whole)} in place of {_number(window.weight_sum)}"
+        whole, right = _told_apart(window.weight_sum / factor, window.weight_sum)
+        cause = f"clipping, or a divisor of {whole} in place of {right}"
     cause = cause or "a factor on the loss or on the learning rate"
     which = "Every item" if float(expected.min()) == float(expected.max()) else "The heaviest item"
-    return (f"{which} weighed {_number(factor * expected[some])} where {_number(expected[some])} is right: "
+    got, due = _told_apart(factor * expected[some], expected[some])
+    return (f"{which} weighed {got} where {due} is right: "
             f"the direction is right, the size is {_number(factor)} times what it should be.\n"
             f"Likely cause: {cause}.")
 
@@ -834,13 +835,21 @@ def _likely_cause(factor: float, window: UpdateWindow) -> str:
     return ", or ".join(dict.fromkeys(fitting[:1] + fitting[-1:]))
 
 
-def _number(value: float | Tensor) -> str:
-    """1/12 where that is exact, else four digits."""
+def _told_apart(one: float | Tensor, other: float | Tensor) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart."""
+    pairs = [(_number(one, digits), _number(other, digits)) for digits in (4, 6, 9)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+
+
+def _number(value: float | Tensor, digits: int = 4) -> str:
+    """1/12 where that is exact and short, else four digits: any number is close to some long fraction."""
     value = float(value)
-    fraction = Fraction(value).limit_denominator(5000) if math.isfinite(value) else None
-    if fraction is not None and math.isclose(float(fraction), value, rel_tol=1e-9):
+    fraction = Fraction(value).limit_denominator(5000) if math.isfinite(value) else Fraction(5001)
+    short = fraction.denominator == 1 or abs(fraction.numerator) <= 20 or max(
+        abs(fraction.numerator), fraction.denominator) < 1000
+    if short and math.isclose(float(fraction), value, rel_tol=1e-9):
         return str(fraction)
-    return f"{value:.4g}"
+    return f"{value:.{digits}g}"
 
 
 def _items(count: int) -> str:

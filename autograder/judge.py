@@ -14,7 +14,7 @@ import torch
 from autograder import diagnosis
 from autograder.diagnosis import Finding, Reason
 from autograder.exercises import find
-from autograder.exercises.record import Exercise, Trial, counts_words, drawn_trials
+from autograder.exercises.record import Exercise, Raises, Trial, counts_words, drawn_trials
 from autograder.exercises.rules import rule_on
 from autograder.ranks import wire
 from autograder.ranks.report import RankOutcome
@@ -59,7 +59,7 @@ class Hearing:
         for number, (trial, ranks) in enumerate(zip(self.trials, heard, strict=False)):
             reasons = rule(trial, ranks)
             if reasons:
-                findings.append(Finding(number, tuple(reasons)))
+                findings.append(Finding(number, tuple(reasons), trial.special or isinstance(trial.expected, Raises)))
         common = {"exercise": self.exercise.name, "backend": backend, "trials": len(heard)}
         if not findings and len(heard) == len(self.trials):
             return Verdict(**common, passed=True, credit=1.0, diagnosis=None, seconds=seconds,

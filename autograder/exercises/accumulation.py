@@ -20,16 +20,18 @@ from autograder.exercises.training import (
     STAGE,
     ExpectedCall,
     ExpectedUpdate,
+    OtherItems,
     Training,
     models_at,
     one_synchronization,
     right_update,
     rule_on_training,
     squared_losses,
+    taken_again,
     training_trial,
 )
 from autograder.ranks import wire
-from autograder.ranks.report import RankOutcome
+from autograder.ranks.report import RankOutcome, ranks_words, sentence
 from autograder.reference import reference_update
 from autograder.stages.models import describe_model
 from autograder.window import UpdateWindow
@@ -49,7 +51,7 @@ Microbatch = tuple[Tensor, Tensor]
 def _window_item_count(draw: Draw, hidden: bool) -> list[Trial]:
     def trial(name: str, *counts: list[int]) -> Trial:
         return Trial(name, tuple((row,) for row in counts), sum(map(sum, counts)),
-                     counts=tuple(map(tuple, counts)))
+                     counts=tuple(map(tuple, counts)), special=not any(map(sum, counts)))
 
     def row(longest: int, largest: int = 9) -> list[int]:
         return [draw.integer(0, largest) for _ in range(longest)]
@@ -408,7 +410,9 @@ def _train_windows(draw: Draw, hidden: bool) -> list[Trial]:
             held = _microbatches(draw, counts, dtype=dtype)
             made.append([["@model", row, "@optimizer", steps] for row in held])
             expected.append(_epoch(steps, counts, held, dtype))
-        return _trial(name, model, _LR, [counts for _, counts in calls], made, expected,
+        special = any(len(call.updates) * steps < max(map(len, counts))
+                      for call, (steps, counts) in zip(expected, calls, strict=True))
+        return _trial(name, model, _LR, [counts for _, counts in calls], made, expected, special=special,
                       accumulation_steps=[steps for steps, _ in calls])
 
     def row(longest: int, largest: int = 4) -> list[int]:
@@ -443,11 +447,22 @@ def _epoch(steps: int, counts: Counts, held: list[list[Microbatch]], dtype: torc
         inside = [list(row[start : start + steps]) for row in counts]
         others = _joined([m for other in starts if other != start for m in batches[other]], dtype)
         if _total(inside):
+            places = range(max(map(len, counts)))[start : start + steps]
             updates.append(ExpectedUpdate(
                 UpdateWindow.from_counts(inside, accumulation_steps=steps), _joined(batches[start], dtype),
-                outside=others if len(others[0]) else None,
+                outside=others if len(others[0]) else None, mistaken=_taken_again(counts, held, places, dtype),
                 alternatives=partial(_as_if_full, max(map(len, inside)), steps)))
     return ExpectedCall(tuple(updates), returns=len(updates))
+
+
+def _taken_again(counts: Counts, held: list[list[Microbatch]], places: range, dtype: torch.dtype) -> tuple:
+    """The items of a window for which exhausted ranks take microbatches once more."""
+    exhausted = [rank for rank, row in enumerate(counts) if row and len(row) <= places[-1]]
+    return tuple(
+        OtherItems("duplicated-items", f"{sentence(ranks_words(exhausted))} had too few microbatches left for this "
+                   "window and took some again that had been in an update.", UpdateWindow.from_counts(numbers),
+                   _joined(_flat(taken), dtype))
+        for numbers, taken in zip(taken_again(counts, places), taken_again(held, places), strict=True))
 
 
 def _as_if_full(held: int, steps: int, gradients: Tensor) -> Iterator[tuple[Reason, Tensor]]:

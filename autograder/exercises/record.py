@@ -45,7 +45,8 @@ class Trial:
 
     name: the trial in words; arguments[r]: what rank r gets; expected: one value for all ranks, or a tuple with one per
     rank where `per_rank`, or Raises or Holds; update: how to read the value as an update; counts: items per rank, for
-    messages; mistakes: further wrong values that have a name (reason, value).
+    messages; mistakes: further wrong values that have a name (reason, value); special: a case apart, such as a window
+    without items: what goes wrong elsewhere, too, is told about the others.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Trial:
     counts: tuple = ()
     mistakes: tuple[tuple[Reason, object], ...] = ()
     facts: dict = field(default_factory=dict)
+    special: bool = False
 
     @property
     def world_size(self) -> int:

@@ -25,9 +25,8 @@ _SCALE_BOUND, _FACTOR_BOUND = 1e-6, 1e-5
 
 
 def _own_calls(outcome: RankOutcome) -> list[Call]:
-    """The function's calls that move data, each once: NCCL's recorder lists point-to-point calls too ("send 0->1")."""
-    return [call for call in outcome.calls if call.own and call.name not in ("barrier", "coalesced")
-            and (call.point_to_point or call.name.split()[0] not in ("send", "recv"))]
+    """The function's calls that move data."""
+    return [call for call in outcome.calls if call.own and call.name != "barrier"]
 
 
 def _distinct(right: object, mistakes: Sequence[tuple[str, object, str]]) -> tuple[tuple[Reason, object], ...]:

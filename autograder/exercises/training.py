@@ -5,7 +5,8 @@ float64 by one process. So a wrong first step does not hide a right second one, 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -102,6 +103,14 @@ class Training:
 Check = Callable[[Trial, int, ExpectedCall, Sequence[dict]], list[Reason]]
 
 
+def taken_again(rows: Sequence[Sequence], places: Sequence[int]) -> Iterator[list[list]]:
+    """The entries at `places` of each rank's row if rows did not end, but started again or repeated their last entry.
+    Nothing where no row ends before."""
+    if any(row and len(row) <= max(places) for row in rows):
+        for place in (lambda k, n: k % n, lambda k, n: min(k, n - 1)):
+            yield [[row[place(k, len(row))] for k in places] if row else [] for row in rows]
+
+
 def squared_losses(models: nn.ModuleDict, inputs: Tensor, targets: Tensor) -> Tensor:
     """The course's item loss: Σ over outputs of ½(ŷ − y)²; [n]."""
     return 0.5 * ((models["model"](inputs) - targets) ** 2).sum(-1)
@@ -109,13 +118,13 @@ def squared_losses(models: nn.ModuleDict, inputs: Tensor, targets: Tensor) -> Te
 
 def training_trial(name: str, training: Training, calls: Sequence[Sequence[list]], *, ddp: Sequence[str] = ("model",),
                    groups: dict | None = None, hook: bool = False, warm: dict[str, Tensor] | None = None,
-                   counts: Sequence = (), **facts: object) -> Trial:
+                   counts: Sequence = (), special: bool = False, **facts: object) -> Trial:
     """A trial in which rank r makes the calls `calls[c][r]` (argument lists for the stage, see stages/train.py)."""
     world_size = len(calls[0])
     arguments = tuple(({
         "models": training.models, "ddp": list(ddp), "lr": training.lr, "groups": groups or {}, "hook": hook,
         "warm": warm or {}, "calls": [list(call[rank]) for call in calls]},) for rank in range(world_size))
-    return Trial(name, arguments, training.error or training, counts=tuple(counts), facts=dict(facts))
+    return Trial(name, arguments, training.error or training, counts=tuple(counts), facts=dict(facts), special=special)
 
 
 def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Check) -> list[Reason]:
@@ -128,9 +137,10 @@ def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Che
         return [*_not_a_future(outcomes), *_missing_forward(outcomes, behaviour), *behaviour]
     calls = [wire.decode(outcome.result)["calls"] for outcome in outcomes]
     reasons: list[Reason] = []
+    earlier: list[float] = []
     for number, expected in enumerate(trial.expected.calls):
         records = [rank_calls[number] for rank_calls in calls]
-        reasons += _rule_on_call(trial, number, expected, records)
+        reasons += _rule_on_call(trial, number, expected, records, earlier)
         for check in checks:
             reasons += check(trial, number, expected, records)
         if reasons:
@@ -175,7 +185,9 @@ def _unchanged(outcomes: Sequence[RankOutcome]) -> list[Reason]:
     return []
 
 
-def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Sequence[dict]) -> list[Reason]:
+def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Sequence[dict],
+                  earlier: list[float]) -> list[Reason]:
+    """earlier: N (or W) of the updates before, all of them right; those of this call that are right are added."""
     due = len(expected.updates)
     again = f" (call {number + 1} with the same model)" if number else ""
     for rank, record in enumerate(records):
@@ -186,9 +198,9 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
             return [Reason("nan-or-inf", _poisoned(expected, rank))]
     steps = [len(record["snapshots"]) - 1 for record in records]
     moved = [not identical(record["snapshots"][-1], record["parameters"]) for record in records]
-    if any(moved):
-        rank = moved.index(True)
-        return [Reason("wrong-number-of-steps", f"Rank {rank} changed parameters outside optimizer.step(){again}.\n"
+    outside = next((rank for rank, changed in enumerate(moved) if changed), None)
+    if outside is not None and (steps[outside] == 0 or set(steps) == {due}):
+        return [Reason("wrong-number-of-steps", f"Rank {outside} changed parameters outside optimizer.step(){again}.\n"
                                                 "One update is one optimizer.step().")]
     if any(count != due for count in steps):
         rank = next(rank for rank, count in enumerate(steps) if count != due)
@@ -202,9 +214,10 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
         reasons.append(Reason("not-synchronized", f"The parameters of rank 0 and rank {apart} differ after the "
                                                   f"update{again}.\nEvery rank must make the same update."))
     for position, update in enumerate(expected.updates):
-        reasons += _rule_on_update(trial, update, position, records, again)
+        reasons += _rule_on_update(trial, update, position, records, again, earlier)
         if reasons:
             break
+        earlier.append(update.window.weight_sum)
     if reasons:
         return reasons
     return [*_rule_on_returns(trial, expected, records), *_changed(trial, number, records)]
@@ -220,7 +233,7 @@ def _bypassed(records: Sequence[dict]) -> list[Reason]:
 
 
 def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records: Sequence[dict],
-                    again: str) -> list[Reason]:
+                    again: str, earlier: Sequence[float]) -> list[Reason]:
     training: Training = trial.expected
     wrong, known = None, None
     for rank, record in enumerate(records):
@@ -243,7 +256,7 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
                                       f"{rank}{where}.\nThe function must clear old gradients itself.")
     if float(made.min()) > 0.05 * POISON:
         return [stale]
-    named = _named(trial, update, made, before)
+    named = _named(trial, update, made, before, earlier)
     if not named and position and _close(made, right + _made(training, records[rank], position - 1), before.dtype):
         return [Reason("stale-gradients", f"Update {position + 1} of rank {rank} holds the gradients of the update "
                                           "before, which were still in .grad.")]
@@ -266,7 +279,8 @@ def _close(made: Tensor, right: Tensor, dtype: torch.dtype, rounding: float = 0.
     return float((made - right).abs().max()) <= TOLERANCE[dtype] * float(right.abs().max()) + rounding
 
 
-def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -> list[Reason]:
+def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
+           earlier: Sequence[float]) -> list[Reason]:
     """Readings of a wrong update [D] that was made at the parameters `before`: as one vector, else by parameter."""
     training, window, rtol = trial.expected, update.window, 10 * TOLERANCE[before.dtype]
     models = models_at(training.models, before)
@@ -279,9 +293,13 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
     some = _some(len(made))
     found = dials.explain_update(items[some], gradients[:, some], window, rtol,
                                  None if outside is None else outside[:, some])
+    found = [_of_an_earlier_count(entry, window, earlier) for entry in found]
     if alternatives:
         return [*alternatives, *reasons_of(found, window)]
-    others = _of_other_items(training, update, models, gradients, items, rtol, found[0].key != "unexplained")
+    vague = found[0].key in ("unexplained", "window-boundaries")
+    others = _of_other_items(training, update, models, gradients, items, rtol, not vague)
+    if others and vague:
+        return others
     if others:
         return sorted([*others, *reasons_of(found, window)], key=lambda reason: diagnosis.tier(reason.key))
     if found[0].key in (None, "unexplained"):
@@ -297,6 +315,18 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor) -
     if trial.arguments[0][0]["hook"]:
         reasons = [replace(r, key="bucket-dependent") if r.key == "parameter-groups-differ" else r for r in reasons]
     return reasons
+
+
+def _of_an_earlier_count(entry: dials.Explanation, window: UpdateWindow,
+                         earlier: Sequence[float]) -> dials.Explanation:
+    """A factor on a right update whose likely cause is that the count of an earlier one was kept."""
+    kept = [count for count in earlier if entry.key == "pure-scale" and count != window.weight_sum
+            and math.isclose(entry.factor * count, window.weight_sum, rel_tol=1e-4)]
+    if not kept:
+        return entry
+    count = "W" if window.is_weighted else "N"
+    return replace(entry, sentence=f"{entry.sentence.splitlines()[0]}\nLikely cause: {count} = {kept[-1]:.6g} of an "
+                                   f"earlier update was kept; here {count} = {window.weight_sum:.6g}.")
 
 
 def _of_other_items(training: Training, update: ExpectedUpdate, models: nn.ModuleDict, gradients: Tensor, made: Tensor,

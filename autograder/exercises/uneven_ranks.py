@@ -19,9 +19,11 @@ from autograder.exercises.training import (
     STAGE,
     ExpectedCall,
     ExpectedUpdate,
+    OtherItems,
     Training,
     rule_on_training,
     squared_losses,
+    taken_again,
     training_trial,
 )
 from autograder.ranks import wire
@@ -249,8 +251,9 @@ def _train_until_exhausted(draw: Draw, hidden: bool) -> list[Trial]:
             made.append([["@model", list(row), "@optimizer"] for row in batches])
             expected.append(_epoch(counts, batches, _batch(draw, 0, 0, sizes, dtype)))
         training = Training({"model": model}, _LR, squared_losses, tuple(expected))
+        special = any(len(call.updates) < max(map(len, counts)) for call, counts in zip(expected, calls, strict=True))
         return training_trial(name, training, made, counts=_by_rank([tuple(map(tuple, call)) for call in calls]),
-                              warm=_warm(sizes, dtype))
+                              warm=_warm(sizes, dtype), special=special)
 
     def row(longest: int) -> list[int]:
         return [draw.integer(1, 5) for _ in range(longest)]
@@ -283,8 +286,19 @@ def _epoch(counts: Sequence[Sequence[int]], batches: Sequence[Sequence[tuple]], 
         if sum(held):
             others = [part for other in rounds if other != number for part in parts[other]]
             outside = _joined(others) if sum(len(part[0]) for part in others) else None
-            updates.append(ExpectedUpdate(UpdateWindow.from_counts(held), _joined(parts[number]), outside=outside))
+            updates.append(ExpectedUpdate(UpdateWindow.from_counts(held), _joined(parts[number]), outside=outside,
+                                          mistaken=_taken_again(counts, batches, number)))
     return ExpectedCall(tuple(updates), returns=len(updates))
+
+
+def _taken_again(counts: Sequence[Sequence[int]], batches: Sequence[Sequence[tuple]], number: int) -> tuple:
+    """The items of a round in which exhausted ranks take a batch once more."""
+    exhausted = [rank for rank, row in enumerate(counts) if row and len(row) <= number]
+    return tuple(
+        OtherItems("duplicated-items", f"In round {number + 1} {ranks_words(exhausted)} had no batch left and took one "
+                   "again that had been in an update.", UpdateWindow.from_counts(held),
+                   _joined([part for row in taken for part in row]))
+        for held, taken in zip(taken_again(counts, [number]), taken_again(batches, [number]), strict=True))
 
 
 EXERCISES = (

@@ -241,6 +241,39 @@ def test_calling_the_wrapped_module_is_named():
     assert verdict.diagnosis == "missing-forward" and "forward pass of the DDP model" in verdict.message
 
 
+# ---- what is told
+
+
+def test_a_batch_that_is_taken_again_is_told_and_no_clipping():
+    for file in ("wrong_cycles_batches", "wrong_repeats_last_batch"):
+        verdict = grade("train_until_exhausted", answer("train_until_exhausted", file))
+        assert verdict.diagnosis == "duplicated-items" and "clipping" not in verdict.message, str(verdict)
+        assert re.match(r"In round 2 rank 1 had no batch left and took one again", verdict.message), str(verdict)
+
+
+@pytest.mark.parametrize(("name", "file", "counts"), [
+    ("item_sum_hook", "wrong_remembers_first_count", r"N = 3 of an earlier update was kept; here N = 2\."),
+    ("train_until_exhausted", "wrong_count_of_first_round", r"N = 3 of an earlier update was kept; here N = 1\.")])
+def test_a_count_that_was_kept_is_told_with_both_counts(name, file, counts):
+    verdict = grade(name, answer(name, file))
+    assert verdict.diagnosis == "pure-scale" and re.search(f"Likely cause: {counts}", verdict.message), str(verdict)
+
+
+def test_what_goes_wrong_everywhere_is_told_about_an_ordinary_trial():
+    verdict = grade("train_until_exhausted", answer("train_until_exhausted", "wrong_join"))
+    special = [trial.name for trial in trials_of("train_until_exhausted") if trial.special]
+    assert {"nothing at all", "a round in which no rank has an item"} < set(special)
+    assert verdict.diagnosis == "wrong-number-of-steps" and verdict.trial["name"] not in special, str(verdict)
+    assert "made 2 optimizer steps; 3 are right" in verdict.message
+
+
+def test_weights_are_told_in_numbers_that_one_can_read():
+    for file in ("wrong_divides_by_items", "wrong_never_divided", "wrong_epsilon"):
+        message = grade("weighted_step", answer("weighted_step", file)).message
+        assert not re.search(r"\d{4}/\d|\d/\d{4}", message), message
+    assert re.search(r"a divisor of 11\.5281 in place of 11\.5271", message), message
+
+
 # ---- what the quiz says about this torch
 
 

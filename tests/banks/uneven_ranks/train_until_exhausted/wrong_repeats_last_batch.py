@@ -1,4 +1,4 @@
-"""diagnosis: window-boundaries | unexplained | duplicated-items
+"""diagnosis: duplicated-items
 
 Exhausted ranks repeat their last batch, as samplers do that wrap around."""
 
