@@ -91,6 +91,17 @@ def settle_on_gpu(rank: int) -> torch.device:
     return device
 
 
+def meet_on_gpus(device: torch.device) -> None:
+    """Once what every trial needs: libraries that load at first use, and a word from every other rank.
+
+    So no trial's deadline pays for it, and what is wrong with this machine's GPUs shows before a function runs.
+    """
+    ones = torch.ones(2, 2, dtype=torch.float64, device=device, requires_grad=True)
+    (ones @ ones).sum().backward()
+    dist.all_reduce(ones.grad)
+    torch.cuda.synchronize(device)
+
+
 def _wait_on_the_cpu() -> None:
     wait = dist.Work.wait
 

@@ -136,8 +136,9 @@ class Launch:
             joining -= self._load_errors.keys()
         if joining or self._loading & set(range(task.world_size)):
             self.usable = False
-            raise StartError(f"The ranks did not form a process group within {JOIN_SECONDS:.0f} s. "
-                             "The machine may be overloaded: try again.")
+            raise StartError(f"The ranks did not form a process group within {JOIN_SECONDS:.0f} s. " + (
+                "The machine may be overloaded: try again." if self.backend == "gloo" else
+                "The GPUs may be busy, or unable to reach each other: try again, or use backend='gloo'."))
         for rank, failed in self._load_errors.items():
             if rank < task.world_size:
                 outcomes[rank] = failed

@@ -112,6 +112,8 @@ class _Rank:
                 backend, bound = device.ON_GPUS, {"device_id": self.device}
             dist.init_process_group(backend, store=dist.FileStore(store, world_size), rank=self.rank,
                                     world_size=world_size, timeout=_COLLECTIVE_TIMEOUT, **bound)
+            if bound:
+                device.meet_on_gpus(self.device)
             self.group = dist.group.WORLD
         self.answer("join")
 

@@ -271,7 +271,6 @@ def test_a_ring_is_ruled_by_receivers_sizes_and_kinds_of_calls():
     step = ("send", 4, after)
     assert ruling(*[step] * 4) == []
     assert ruling(*[step] * 4, ("recv", 4, after), ("barrier", 0, lambda _: None)) == []
-    assert ruling(*[step] * 4, ("send 0->1", 4, lambda _: None), ("coalesced", 4, lambda _: None)) == []
     assert ruling(*[step] * 4, ("send", 1, after)) == ["sent-too-much"]
     assert ruling(*[step] * 3) == ["sent-too-little"]
     assert ruling(*[step] * 3, ("send", 4, lambda rank: (rank - 1) % 3)) == ["forbidden-operation"]
