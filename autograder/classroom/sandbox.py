@@ -79,6 +79,7 @@ class Template:
     def __init__(self, *, sealed: bool = True, size: int = 2**20) -> None:
         self.sealed = sealed
         self.many = True
+        self.owner = os.getpid()
         self._init: int | None = None
         self._asking = threading.Lock()
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -181,7 +182,7 @@ _starting = threading.Lock()
 def get_ready(*, sealed: bool = True) -> Template:
     """This process's template, started at first use. Raises NoSandbox and StartFailed as Template does."""
     with _starting:
-        if sealed not in _templates:
+        if sealed not in _templates or _templates[sealed].owner != os.getpid():
             _templates[sealed] = Template(sealed=sealed)
         return _templates[sealed]
 
@@ -196,7 +197,8 @@ def _put_away(template: Template) -> None:
 @atexit.register
 def _close_templates() -> None:
     for template in list(_templates.values()):
-        _put_away(template)
+        if template.owner == os.getpid():
+            _put_away(template)
 
 
 class Sandbox:

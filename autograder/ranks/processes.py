@@ -283,12 +283,32 @@ class _Server:
             self.process.wait()
 
 
+class _AdoptedServer:
+    """A fork server that another process started."""
+
+    alive = True
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.asking = threading.Lock()
+        self.channel = channel
+
+    def request(self, request: dict, descriptors: list[int]) -> None:
+        try:
+            with self.asking:
+                socket.send_fds(self.channel, [json.dumps(request).encode()], descriptors)
+        except OSError as error:
+            raise StartError(f"the fork server is gone: {error}") from None
+
+    def close(self) -> None:
+        self.channel.close()
+
+
 _starting = threading.Lock()
-_servers: list[_Server] = []
+_servers: list[_Server | _AdoptedServer] = []
 _preload: tuple[str, ...] = ()
 
 
-def _server() -> _Server:
+def _server() -> _Server | _AdoptedServer:
     with _starting:
         if not _servers or not _servers[-1].alive:
             _servers[:] = [_Server(_preload)]
@@ -301,6 +321,12 @@ def start_server(preload: tuple[str, ...] = ()) -> None:
     _preload = tuple(dict.fromkeys((*_preload, *preload)))
     if start_method() == "fork":
         _server()
+
+
+def adopt_server(channel: socket.socket) -> None:
+    """Take the fork server at the other end of `channel` from now on; this process starts none of its own."""
+    with _starting:
+        _servers[:] = [_AdoptedServer(channel)]
 
 
 def stop_server() -> None:

@@ -22,6 +22,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Iterable
 
 PRELOAD = ("torch", "torch.distributed", "torch.nn.parallel", "torch._dynamo", "torch.distributed.optim",
            "torch.distributed._functional_collectives", "torch.distributed.nn", "torch.distributed.algorithms.join",
@@ -35,26 +36,37 @@ def main(descriptor: int, preload: list[str]) -> None:
     requests = socket.socket(fileno=descriptor)
     client = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _silence()
+    _silence()  # imports are noisy
     try:
-        for name in PRELOAD:
-            importlib.import_module(name)
-        for name in preload:
-            try:
-                importlib.import_module(name)
-            except Exception:
-                pass  # who needs it will see the error; the others must not
-        import torch
-        torch.set_num_threads(1)
-        _functional_collectives_once()
-        _remove_empty_cache_folder()
+        load(preload)
     except BaseException:
         requests.send(json.dumps({"failed": traceback.format_exc()[-4000:]}).encode())
         return
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    requests.send(json.dumps({"ready": os.getpid()}).encode())
+    serve(requests, client)
+
+
+def load(further: Iterable[str] = ()) -> None:
+    """Import what ranks need, and `further` modules that may be missing, for all processes that fork from this one."""
+    for name in PRELOAD:
+        importlib.import_module(name)
+    for name in further:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            pass  # who needs it will see the error; the others must not
+    import torch
+    torch.set_num_threads(1)
+    _functional_collectives_once()
+    _remove_empty_cache_folder()
     gc.collect()
     gc.freeze()
-    requests.send(json.dumps({"ready": os.getpid()}).encode())
+
+
+def serve(requests: socket.socket, client: int) -> None:
+    """Fork for the requests of a process, `client`, until it ends or closes its end. Everything is loaded by now."""
+    _silence()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _Server(requests, client).serve()
 
 
@@ -83,6 +95,11 @@ def _remove_empty_cache_folder() -> None:
         os.rmdir(default_cache_dir())
     except (ImportError, OSError):
         pass
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _prctl(option: int, value: int) -> None:
@@ -221,7 +238,7 @@ def _kill(pid: int) -> None:
 def _be_child(server: int, entry: str, number: int, channel: int, output: int) -> None:
     """Life of a forked child: own session, own output, no other descriptor; it never returns to the server's loop."""
     try:
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_parent()
         if os.getppid() != server:
             os._exit(1)
         os.setsid()

@@ -8,15 +8,13 @@ import socket
 import sys
 import traceback
 
-from autograder.classroom.inside.warden import AdoptedServer
 from autograder.ranks import launch, processes, wire
 
 
 def serve(channel: socket.socket, _number: int = 0) -> None:
     """Life of the learner's process: run cells, hand out functions and values, until the channel closes."""
     _, descriptors, *_ = socket.recv_fds(channel, 1, 1)
-    processes._servers[:] = [AdoptedServer(socket.socket(fileno=descriptors[0]))]
-    processes.start_server = lambda preload=(): None
+    processes.adopt_server(socket.socket(fileno=descriptors[0]))
     notebook: _Notebook | None = None
     while (body := wire.receive(channel)) is not None:
         order = wire.decode(body)

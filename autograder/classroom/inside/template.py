@@ -5,8 +5,6 @@ descriptors that it hands on. Where new namespaces are not allowed, it becomes t
 """
 from __future__ import annotations
 
-import gc
-import importlib
 import json
 import os
 import signal
@@ -18,8 +16,8 @@ from functools import partial
 from autograder.classroom.inside import confinement, warden
 from autograder.ranks import server
 
-PRELOAD = (*server.PRELOAD, "autograder.grading", "autograder.notebook", "IPython.core.interactiveshell",
-           "IPython.core.magics", "IPython.core.completer", "autograder.classroom.inside.shell")
+PRELOAD = ("autograder.grading", "autograder.notebook", "IPython.core.interactiveshell", "IPython.core.magics",
+           "IPython.core.completer", "autograder.classroom.inside.shell")
 
 
 def main(descriptor: int, uid: int, sealed: bool) -> None:
@@ -32,7 +30,7 @@ def main(descriptor: int, uid: int, sealed: bool) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries wardens
     channel = socket.socket(fileno=descriptor)
     os.set_inheritable(descriptor, False)
-    _load()
+    server.load(PRELOAD)
     many = not sealed or _may_fork_apart()
     channel.send(json.dumps({"ready": os.getpid(), "many": many}).encode())
     confine = partial(_confine, uid, many) if sealed else _stay
@@ -51,22 +49,6 @@ def main(descriptor: int, uid: int, sealed: bool) -> None:
         finally:
             for each in descriptors:
                 os.close(each)
-
-
-def _load() -> None:
-    for name in PRELOAD:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            if name in server.PRELOAD:
-                raise
-    import torch
-
-    torch.set_num_threads(1)
-    server._functional_collectives_once()
-    server._remove_empty_cache_folder()
-    gc.collect()
-    gc.freeze()
 
 
 def _may_fork_apart() -> bool:

@@ -6,7 +6,6 @@ are fresh and get the learner's function from the shell as bytes. The second bel
 """
 from __future__ import annotations
 
-import json
 import os
 import resource
 import selectors
@@ -23,7 +22,6 @@ _GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
 _ASK_SECONDS = 20.0
 _MAX_PARTS = 300_000  # values in an answer to the grader
 _RESULT_BYTES = 160 * 2**20  # of all outcomes of one check (wide models make some 90 MB)
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(descriptor: int) -> None:
@@ -34,7 +32,7 @@ def main(descriptor: int) -> None:
     _limit(order["limits"])
     mine, server_pid = _fork_server([channel])
     learners, _ = _fork_server([channel, mine])
-    processes._servers[:] = [AdoptedServer(mine)]
+    processes.adopt_server(mine)
     threading.Thread(target=_end_with, args=(channel,), daemon=True).start()
     warden = Warden(learners, server_pid, order["limits"])
     signal.signal(signal.SIGUSR1, warden.stop)
@@ -83,33 +81,12 @@ def _fork_server(not_for_it: list[socket.socket]) -> tuple[socket.socket, int]:
         try:
             for each in (*not_for_it, ours):
                 each.close()
-            server._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            server._prctl(_PR_SET_CHILD_SUBREAPER, 1)
-            server._silence()
-            server._Server(its, parent).serve()
+            server.die_with_parent()
+            server.serve(its, parent)
         finally:
             os._exit(0)
     its.close()
     return ours, pid
-
-
-class AdoptedServer:
-    """A fork server that this process did not start, for `ranks.processes`."""
-
-    def __init__(self, channel: socket.socket) -> None:
-        self.channel = channel
-        self.alive = True
-        self.asking = threading.Lock()
-
-    def request(self, request: dict, descriptors: list[int]) -> None:
-        try:
-            with self.asking:
-                socket.send_fds(self.channel, [json.dumps(request).encode()], descriptors)
-        except OSError as error:
-            raise StartError(f"the fork server is gone: {error}") from None
-
-    def close(self) -> None:
-        self.channel.close()
 
 
 class Warden:
