@@ -4,7 +4,7 @@ Two sources, merged by time. PyTorch's flight recorder (a ring buffer for gloo a
 private API of torch 2.13, used in this file only) sees all collectives, whoever issued them, with sizes and whether
 they have ended. What it does not see everywhere, point-to-point calls and the reduce operation, comes from the methods
 of the class `dist.ProcessGroup`, which `install` wraps and through which every public function of `torch.distributed`
-goes, `P2POp` and `isend` included.
+goes, `P2POp` and `isend` included, and from the operators of functional collectives (`torch.ops._c10d_functional`).
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import functools
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 import torch
@@ -23,6 +24,8 @@ _COALESCED = "coalesced"  # NCCL's entry for calls that are launched as one; the
 _POINT_TO_POINT = {"send": "send", "recv": "recv", "recv_anysource": "recv"}
 _REDUCING = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter", "_reduce_scatter_base",
              "reduce_scatter_single", "reduce_scatter_single_coalesced", "reduce_scatter_tensor_coalesced")
+_FUNCTIONAL = ("all_reduce", "all_reduce_", "all_reduce_coalesced", "all_reduce_coalesced_", "reduce_scatter_tensor",
+               "reduce_scatter_tensor_out", "reduce_scatter_tensor_coalesced")
 _OPERATIONS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM")
 _FLIGHT_DTYPES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64",
                   "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"}
@@ -35,9 +38,9 @@ class Call:
     name: "all_reduce", "broadcast", "send", …; elements: what this rank hands in (what it receives, for recv);
     dtype: "float64", …; group: name of the process group ("default" for the default one); sequence: the how-manieth
     collective of this group it is, from 1 (0 for point-to-point); op: "sum", "avg", … or None where it is not known
-    (DDP's reducer and functional collectives issue theirs below Python); peer: the other rank of a
-    point-to-point call; done: whether it had ended when the ledger was read; own: whether the learner's function issued
-    it (False: what the stage did to prepare the trial).
+    (DDP's reducer issues its own below Python); peer: the other rank of a point-to-point call; done: whether it had
+    ended when the ledger was read; own: whether the learner's function issued it (False: what the stage did to prepare
+    the trial).
     """
 
     name: str
@@ -77,29 +80,33 @@ class Ledger:
     def __init__(self) -> None:
         self.on_gpu = False
         self._lock = threading.Lock()
-        self._seen: list[_Seen] = []
+        self._seen: list[_Seen | _Functional] = []
         self._since = 0
         self._mark = 0
 
     def install(self) -> None:
-        """Wrap the methods of `dist.ProcessGroup`; once per process."""
+        """Wrap the methods of `dist.ProcessGroup`, and the operators of functional collectives; once per process."""
         for method in (*_POINT_TO_POINT, *_REDUCING):
             original = getattr(dist.ProcessGroup, method, None)
             if original is not None:
-                setattr(dist.ProcessGroup, method, self._recording(method, original))
+                setattr(dist.ProcessGroup, method, self._recording(original, functools.partial(_Seen, method)))
+        for space in (torch.ops._c10d_functional, torch.ops._c10d_functional_autograd):
+            for name in filter(functools.partial(hasattr, space), _FUNCTIONAL):
+                packet = getattr(space, name)
+                for operator in (packet, packet.default):
+                    operator._op = self._recording(operator._op, _Functional)
 
-    def _recording(self, method: str, original):
-        @functools.wraps(original)
-        def recorded(group, *args, **kwargs):
-            seen = _Seen(method, group, args, kwargs)
+    def _recording(self, original: Callable, noted: Callable) -> Callable:
+        def recorded(*args, **kwargs):
+            seen = noted(args, kwargs)
             with self._lock:
                 self._seen.append(seen)
             try:
-                seen.work = original(group, *args, **kwargs)
+                seen.work = original(*args, **kwargs)
                 return seen.work
             finally:
                 seen.ended = time.time_ns()
-        return recorded
+        return functools.wraps(original)(recorded)
 
     def start(self) -> None:
         with self._lock:
@@ -127,7 +134,8 @@ class Ledger:
 class _Seen:
     """A call of a method of ProcessGroup, seen from Python."""
 
-    def __init__(self, method: str, group: dist.ProcessGroup, args: tuple, kwargs: dict) -> None:
+    def __init__(self, method: str, args: tuple, kwargs: dict) -> None:
+        group, *args = args
         self.method = method
         self.group = "default" if group is dist.group.WORLD else str(group.group_name)
         self.op = _operation((*args, *kwargs.values()))
@@ -151,6 +159,19 @@ class _Seen:
         """On NCCL a call in a batch has no work of its own: the entry that follows stands for the batch."""
         batches = [entry for entry in entries if _is_batch(entry) and entry["time_created_ns"] >= self.began]
         return all(map(_has_ended, batches[:1]))
+
+
+class _Functional:
+    """A functional collective on its way below Python: its operation is a word among the arguments."""
+
+    method = "functional"
+    work = None
+
+    def __init__(self, args: tuple, kwargs: dict) -> None:
+        words = [a.upper() for a in (*args, *kwargs.values()) if isinstance(a, str)]
+        self.op = next((word.lower() for word in words if word in _OPERATIONS), None)
+        self.began = time.time_ns()
+        self.ended: int | None = None
 
 
 def _operation(values: tuple) -> str | None:

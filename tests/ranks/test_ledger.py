@@ -31,6 +31,24 @@ def test_collectives_stand_in_order_with_size_dtype_and_operation():
         ("reduce", 3, "float32", "sum"), ("all_gather", 3, "float64", None), ("barrier", 0, "", None)]
 
 
+def test_functional_collectives_show_their_operation():
+    def functional():
+        import torch  # cloudpickle would follow the global one to torch.ops, which does not travel
+        import torch.distributed._functional_collectives as functional
+        x, group = torch.ones(4, dtype=torch.float64), dist.group.WORLD
+        functional.all_reduce(x, "avg", group).wait()
+        functional.all_reduce(x, "SUM", group).wait()
+        functional.all_reduce_coalesced([x, x], "max", group)[0].wait()
+        functional.reduce_scatter_tensor(x, "sum", 0, group).wait()
+        functional.all_gather_tensor(x, 0, group).wait()
+        torch.ops._c10d_functional.all_reduce_.default(x, "min", group.group_name)
+        functional.all_reduce_inplace(x, "sum", group)
+
+    calls = ledger_of(functional)
+    assert [call.op for call in calls] == ["avg", "sum", "max", "sum", None, "min", "sum"], calls
+    assert [call.elements for call in calls] == [4, 4, 8, 4, 4, 4, 4]
+
+
 def test_point_to_point_calls_stand_between_collectives_with_their_peer():
     def ring():
         x, y, rank = torch.ones(4), torch.ones(4), dist.get_rank()
