@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import counts, generic_gradients, random_counts, random_window, windows
 
 from autograder.dials import (
-    _BASIC_KEYS,
+    BASIC_KEYS,
     RIGHT,
     Setting,
     ambiguous,
@@ -86,7 +86,7 @@ def same(a, b):
 @given(windows())
 def test_predicted_weights_are_those_of_a_step_really_made(window):
     gradients = generic_gradients(window.item_count)
-    for dials in _BASIC_KEYS:
+    for dials in BASIC_KEYS:
         predicted = predict_weights(Setting(*dials), window) @ gradients
         assert torch.allclose(predicted, simulated_step(window, gradients, *dials), rtol=1e-9, atol=1e-12)
 
@@ -108,7 +108,7 @@ def test_permuting_ranks_permutes_weights(table, shuffle):
     order = list(range(len(table)))
     shuffle.shuffle(order)
     before, after = UpdateWindow.from_counts(table), UpdateWindow.from_counts([table[r] for r in order])
-    for dials in _BASIC_KEYS:
+    for dials in BASIC_KEYS:
         weights, moved = (predict_weights(Setting(*dials), w) for w in (before, after))
         for place, r in enumerate(order):
             assert torch.allclose(weights[before.item_ranks == r], moved[after.item_ranks == place])
@@ -121,20 +121,20 @@ def test_permuting_items_permutes_weights(table, shuffle):
     shuffle.shuffle(order)
     moved = UpdateWindow([window.rank[i] for i in order], [window.microbatch[i] for i in order],
                          world_size=window.world_size, microbatch_counts=window.microbatch_counts)
-    for dials in _BASIC_KEYS:
+    for dials in BASIC_KEYS:
         setting = Setting(*dials)
         assert torch.equal(predict_weights(setting, window)[order], predict_weights(setting, moved))
 
 
 # ---- names
 
-@pytest.mark.parametrize("dials", [dials for dials in _BASIC_KEYS if Setting(*dials) != RIGHT])
+@pytest.mark.parametrize("dials", [dials for dials in BASIC_KEYS if Setting(*dials) != RIGHT])
 def test_every_plain_setting_has_its_own_name_where_the_window_tells(dials):
     gradients = generic_gradients(TELLING.item_count)
     explanations = explain_update(simulated_step(TELLING, gradients, *dials), gradients, TELLING)
-    assert explanations[0].key == _BASIC_KEYS[dials]
+    assert explanations[0].key == BASIC_KEYS[dials]
     assert explanations[0].setting == Setting(*dials)
-    assert set(names(explanations)) <= {_BASIC_KEYS[dials], "pure-scale"}
+    assert set(names(explanations)) <= {BASIC_KEYS[dials], "pure-scale"}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_nonsense_is_unexplained():
 
 def test_float32_updates_are_named_at_their_tolerance():
     gradients = generic_gradients(TELLING.item_count, 40)
-    for dials, key in _BASIC_KEYS.items():
+    for dials, key in BASIC_KEYS.items():
         update = (predict_weights(Setting(*dials), TELLING) @ gradients).float()
         assert explain_update(update, gradients, TELLING, rtol=2e-5)[0].key == key
 
@@ -321,7 +321,7 @@ def test_as_many_microbatches_as_ranks_hide_which_of_them_divided_too_often():
 
 
 def test_the_telling_window_tells_all_plain_settings_apart():
-    plain = {Setting(*dials) for dials in _BASIC_KEYS}
+    plain = {Setting(*dials) for dials in BASIC_KEYS}
     assert not [pair for pair in ambiguous(TELLING) if set(pair) <= plain]
 
 
@@ -366,7 +366,7 @@ def test_no_wrong_step_is_misnamed_in_a_thousand_windows():
 # ---- sentences
 
 def all_sentences():
-    for key, (window, settings) in [*SPECIAL.items(), ("", (TELLING, [Setting(*d) for d in _BASIC_KEYS]))]:
+    for key, (window, settings) in [*SPECIAL.items(), ("", (TELLING, [Setting(*d) for d in BASIC_KEYS]))]:
         for setting in settings:
             for explanation in explain_weights(predict_weights(setting, window), window):
                 yield key, explanation
