@@ -90,22 +90,12 @@ class Course:
                 book.execute("create table probe_of_autograder (x)")
                 book.rollback()
         except sqlite3.OperationalError as error:
-            raise Refused(_trouble(file, str(error))) from None
-        self.check_space()
+            raise Refused(gradebook_trouble(file, str(error))) from None
+        self.check_room()
 
-    def check_space(self) -> None:
+    def check_room(self) -> None:
         """Refused when the disk of the gradebook or of the graded notebooks is full or read-only."""
-        for folder in {self.state, self.root}:
-            probe = folder / f".room-{os.getpid()}"
-            try:
-                probe.write_bytes(bytes(1 << 16))
-            except OSError as error:
-                raise Refused(disk_trouble(error, folder)) from None
-            finally:
-                try:
-                    probe.unlink(missing_ok=True)
-                except OSError:
-                    pass
+        check_room(self.folders)
 
     def lock(self, assignment: str) -> AbstractContextManager[None]:
         """Hold the assignment for this process alone, as `nbgrader autograde` and formgrader do while they grade it."""
@@ -150,14 +140,34 @@ def lock(state: Path, assignment: str) -> Iterator[None]:
         yield
 
 
+def check_room(folders: CourseDirectory) -> None:
+    """Refused when the disk of the gradebook or of the graded notebooks is full or read-only."""
+    graded = Path(folders.format_path(folders.autograded_directory, "_", "_"))
+    for folder in {state_of(folders), next(place for place in graded.parents if place.is_dir())}:
+        probe = folder / ".room"
+        try:
+            probe.write_bytes(bytes(1 << 16))
+        except OSError as error:
+            raise Refused(disk_trouble(error, folder)) from None
+        finally:
+            try:
+                probe.unlink(missing_ok=True)
+            except OSError:
+                pass
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
 def disk_trouble(error: OSError, place: Path) -> str:
     """What to tell when a file could not be written."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in FULL:
         return f"The disk is full: {place} takes no more. Free some space and run this again."
     return f"{place} cannot be written: {error.strerror or error}."
 
 
-def _trouble(file: Path, said: str) -> str:
+def gradebook_trouble(file: Path, said: str) -> str:
+    """What to tell when SQLite cannot write, from what it said."""
     if "locked" in said:
         return (f"The gradebook {file} is locked by another program, for {LOCKED_SECONDS:.0f} seconds now. Close what "
                 "holds it (a running nbgrader, formgrader, a database browser) and run this again.")

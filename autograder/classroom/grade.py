@@ -8,31 +8,40 @@ nothing but what was under way.
 from __future__ import annotations
 
 import argparse
+import errno
 import hashlib
 import logging
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+from jsonschema.exceptions import best_match
+from jsonschema.validators import validator_for
+from nbgrader import api, nbgraderformat
 from nbgrader.api import Assignment, BaseCell, Grade, Notebook, SubmittedAssignment, SubmittedNotebook
 from nbgrader.converters import Autograde
-from sqlalchemy.exc import SAWarning
+from sqlalchemy.exc import OperationalError, SAWarning
 from tqdm import tqdm
 from traitlets.config import LoggingConfigurable
 
 from autograder.classroom import submission
-from autograder.classroom.course import Course, Refused, disk_trouble
+from autograder.classroom.course import FULL, Course, Refused, disk_trouble, gradebook_trouble
+from autograder.classroom.grade_cells import questions
 from autograder.classroom.guard import NotPlain, check_plain
+from autograder.classroom.outcomes import INFRASTRUCTURE
 from autograder.classroom.results import Results
 from autograder.classroom.sandbox import NoSandbox, require
-from autograder.classroom.sealed import INFRASTRUCTURE, SealedExecute, StopGrading, questions
+from autograder.classroom.sealed import SealedExecute, StopGrading
 from autograder.classroom.submission import PreparedExecute, Result, Task
 from autograder.classroom.workers import Workers
 
 MAX_MEGABYTES = 64.0
+_DISK = (*FULL, errno.EROFS, errno.EIO)
 _SEALED = "autograder.classroom.sealed.SealedExecute"
 
 
@@ -61,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         course = Course(Path.cwd())
         grading = Grading(course, arguments.assignment, students=arguments.student, exercise=arguments.exercise,
                           force=arguments.force, unsealed=arguments.unsealed, max_megabytes=arguments.max_megabytes)
-        with course.lock(arguments.assignment), grading.logged():
+        with course.lock(arguments.assignment), grading.logged(), _quick():
             try:
                 grading.go(arguments.jobs, arguments.scheduler)
             finally:
@@ -69,6 +78,11 @@ def run(arguments: argparse.Namespace) -> int:
                     print(line, flush=True)
     except Refused as refused:
         print(refused, file=sys.stderr)
+        return 1
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        print(disk_trouble(error, Path(error.filename or Path.cwd())), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Stopped. What is graded is kept: the same command goes on from there.", file=sys.stderr)
@@ -283,7 +297,8 @@ class Grading:
         exporter = converter.exporter_class(parent=converter, config=converter.config)
         exporter._preprocessors = []
         for step in converter.sanitize_preprocessors:
-            exporter.register_preprocessor(step)
+            if "CheckCellMetadata" not in str(step):  # that is for what is written
+                exporter.register_preprocessor(step)
         seen: list = []
         exporter.register_preprocessor(lambda nb, resources: (seen.append(nb) or nb, resources))
         resources = {"unique_key": name, "nbgrader": {"student": student, "assignment": self.assignment,
@@ -298,10 +313,10 @@ class Grading:
         return Task(self._keys[student][name], submission.cells_as_data(seen[0].cells), self.questions[name],
                     self.seeds[name], self.settings, submission.engine_version() if self._elsewhere else "")
 
-    def _converter(self, student: str) -> Autograde:
+    def _converter(self, student: str) -> _Writer:
         folders = type(self.course.folders)(config=self.course.config)
         folders.assignment_id, folders.student_id = self.assignment, student
-        return Autograde(coursedir=folders, parent=_Parent(config=self.course.config))
+        return _Writer(coursedir=folders, parent=_Parent(config=self.course.config))
 
     # ---- writing -------------------------------------------------------------------------------------------
 
@@ -322,11 +337,7 @@ class Grading:
             raise Refused(str(error)) from None
         except Exception as error:
             logging.getLogger("traitlets").error("%s", traceback.format_exc())
-            if isinstance(error, OSError):
-                raise Refused(disk_trouble(error, self.results.folder)) from None
-            self.course.check_writable()  # a full disk, a gradebook that is locked: says so, and nothing is lost
-            log = self.results.folder / "log.txt"
-            self._fail(student, f"nbgrader could not write it ({_first_line(error)}); see {log}")
+            self._fail(student, self._why_not_written(student, converter.failure or error))
             return
         self.report.graded.append(student)
         names = [name for result in found.values() for name, mark in result.marks.items()
@@ -335,13 +346,71 @@ class Grading:
             self.report.by_hand.append(f"{student}: {', '.join(names)}")
         self._progress.update()
 
+    def _why_not_written(self, student: str, error: Exception) -> str:
+        """What went wrong for this student; Refused when it is the disk or the gradebook, which the others need too."""
+        if isinstance(error, OSError) and error.errno in _DISK:
+            raise Refused(disk_trouble(error, self.course.folder("autograded", student, self.assignment))) from None
+        if isinstance(error, OperationalError) and self.course.gradebook_file is not None:
+            raise Refused(gradebook_trouble(self.course.gradebook_file, str(error.orig))) from None
+        self.course.check_writable()
+        return f"nbgrader could not write it ({_first_line(error)}); see {self.results.folder / 'log.txt'}"
+
     def _fail(self, student: str, why: str) -> None:
         """A submission that cannot be graded: the gradebook knows it and has no mark for it."""
-        with self.course.gradebook() as gradebook:
-            gradebook.update_or_create_student(student)
-            gradebook.update_or_create_submission(self.assignment, student)
+        try:
+            with self.course.gradebook() as gradebook:
+                gradebook.update_or_create_student(student)
+                gradebook.update_or_create_submission(self.assignment, student)
+        except OperationalError as error:
+            self._why_not_written(student, error)
+            raise
         self.report.failed[student] = why
         self._progress.update()
+
+
+class _Writer(Autograde):
+    """nbgrader's Autograde, which tells in `failure` why a submission could not be written."""
+
+    failure: Exception | None = None
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        with self._noted():
+            super().convert_single_notebook(notebook_filename)
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        with self._noted():
+            super().init_assignment(assignment_id, student_id)
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+@contextmanager
+def _quick() -> Iterator[None]:
+    """Two things that nbgrader makes anew some fifteen times a submission are made once while this context lasts: the
+    gradebook's engine, with the statements it has compiled, and the check that a fixed schema is one."""
+    engine, check = api.create_engine, nbgraderformat.common.jsonschema
+    api.create_engine = cache(engine)
+    nbgraderformat.common.jsonschema = _Checker
+    try:
+        yield
+    finally:
+        api.create_engine, nbgraderformat.common.jsonschema = engine, check
+
+
+class _Checker:
+    """jsonschema.validate, for a schema that is known to be one."""
+
+    @staticmethod
+    def validate(instance: object, schema: dict) -> None:
+        error = best_match(validator_for(schema)(schema).iter_errors(instance))
+        if error is not None:
+            raise error
 
 
 class _Prepared(PreparedExecute):
@@ -370,19 +439,32 @@ class _Logged:
 
     def __enter__(self) -> None:
         warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader's own, once for each kind of query
-        self._logger = logging.getLogger("traitlets")
-        self._level, self._propagates = self._logger.level, self._logger.propagate
-        self._handler = logging.FileHandler(self._file, mode="w")
+        try:
+            self._handler = _FileHandler(self._file, mode="w")
+        except OSError as error:
+            raise Refused(disk_trouble(error, self._file.parent)) from None
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        self._logger.addHandler(self._handler)
-        self._logger.setLevel(logging.INFO)
-        self._logger.propagate = False
+        self._before = []
+        for logger in map(logging.getLogger, ("traitlets", "tornado.application")):  # the other is the gradebook's
+            self._before.append((logger, logger.level, logger.propagate))
+            logger.addHandler(self._handler)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False
 
     def __exit__(self, *_: object) -> None:
-        self._logger.removeHandler(self._handler)
-        self._handler.close()
-        self._logger.setLevel(self._level)
-        self._logger.propagate = self._propagates
+        for logger, level, propagates in self._before:
+            logger.removeHandler(self._handler)
+            logger.setLevel(level)
+            logger.propagate = propagates
+        with suppress(OSError):
+            self._handler.close()
+
+
+class _FileHandler(logging.FileHandler):
+    """A log that a full disk cuts short."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        pass
 
 
 def _first_line(error: BaseException) -> str:

@@ -22,7 +22,7 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import ignore_patterns
 from traitlets import Bool
 
-from autograder.classroom.course import Refused, lock, state_of
+from autograder.classroom.course import Refused, check_room, lock, state_of
 
 
 class NotPlain(Exception):
@@ -86,6 +86,7 @@ def _guard(converter: Autograde, locks: bool) -> None:
     def locked() -> None:
         try:
             with lock(state_of(folders), folders.assignment_id):
+                check_room(folders)
                 grade()
         except Refused as refused:
             converter.log.error("%s", refused)

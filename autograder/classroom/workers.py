@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
-from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
+from distributed import CancelledError, Client, KilledWorker, LocalCluster
 
 from autograder.classroom.course import Refused
 from autograder.classroom.sandbox import NoSandbox
-from autograder.classroom.submission import OtherEngine, Task, grade_task
+from autograder.classroom.submission import OtherEngine, Task, engine_version, grade_task
 from autograder.ranks.scratch import Scratch
 
+CONNECT_SECONDS = 20.0
 WAIT_SECONDS = 120.0
+LOOK_SECONDS = 5.0
 AHEAD = 2  # tasks per worker that are under way, so that none waits for the grader
 
 
@@ -34,10 +39,10 @@ class Workers:
     def __enter__(self) -> Workers:
         for name in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._cluster = self._scratch = None
+        self._client = self._cluster = self._scratch = None
         try:
             if self._scheduler:
-                self._client = Client(self._scheduler, timeout="20s", set_as_default=False)
+                self._client = Client(self._scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             else:
                 self._scratch = Scratch("graders-")
                 # The sandbox limits memory; dask's own limit would stop workers for what they do not hold.
@@ -46,24 +51,45 @@ class Workers:
                     host="127.0.0.1", silence_logs=logging.CRITICAL, local_directory=self._scratch.name)
                 self._client = Client(self._cluster, set_as_default=False)
             self._client.wait_for_workers(1, timeout=WAIT_SECONDS)
-        except (OSError, TimeoutError) as error:
+            if self._scheduler:
+                self._check_versions()
+        except (OSError, TimeoutError, ValueError, ImportError) as error:
             self.__exit__()
-            where = self._scheduler or "this machine"
-            raise Refused(f"There are no workers on {where} ({error}). Is the scheduler's address right, and are "
-                          f"workers started (dask worker {self._scheduler or 'ADDRESS'} --nthreads 1)?") from None
+            raise Refused(self._no_workers(error)) from None
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
+    def _no_workers(self, error: Exception) -> str:
+        if not self._scheduler:
+            return f"No process that grades could be started on this machine: {error}"
+        if self._client is None:
+            return (f"There is no scheduler at {self._scheduler} ({error}). Start one (dask scheduler says its "
+                    "address), or leave --scheduler out to grade on this machine.")
+        return (f"The scheduler {self._scheduler} has no workers, for {WAIT_SECONDS:.0f} seconds now. Start some "
+                f"(dask worker {self._scheduler} --nthreads 1) and run this again.")
+
+    def _check_versions(self) -> None:
+        """Refused when a worker would compute other marks than this process, or could compute none."""
+        for worker, version in self._client.run(engine_version, on_error="return").items():
+            if isinstance(version, OSError):
+                continue  # it ended this moment
+            if version != engine_version():
+                raise Refused(_OTHER.format(worker, version if isinstance(version, str) else f"none ({version})",
+                                            engine_version()))
+
     def __exit__(self, *_: object) -> None:
-        client = getattr(self, "_client", None)
-        for each in (client, self._cluster):
+        for each in (self._client, self._cluster):
             if each is not None:
-                each.close()
+                with suppress(OSError, TimeoutError):
+                    each.close()
         if self._scratch is not None:
             self._scratch.cleanup()
 
     @property
     def count(self) -> int:
-        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+        return len(self._client.scheduler_info(n_workers=-1).get("workers", ()))
 
     def map(self, tasks: Iterable[tuple[object, Task, str | None]]) -> Iterator[tuple[object, Task, dict | str]]:
         """For each (name, task, only): name, task, and the result as plain data, or in words why there is none.
@@ -73,26 +99,46 @@ class Workers:
         """
         waiting = iter(tasks)
         running: dict[object, tuple[object, Task]] = {}
-        done = as_completed(with_results=False, loop=self._client.loop)
+        done: SimpleQueue = SimpleQueue()
         more = self._feed(waiting, running, done)
         while more or running:
-            future = next(done)
+            future = self._next(done)
             name, task = running.pop(future)
             yield name, task, self._outcome(future)
+            future.release()
             if more:
                 more = self._feed(waiting, running, done)
 
-    def _feed(self, waiting: Iterator, running: dict, done: as_completed) -> bool:
+    def _feed(self, waiting: Iterator, running: dict, done: SimpleQueue) -> bool:
         """Keep every worker busy; whether there may be more tasks."""
         while len(running) < AHEAD * max(self.count, 1):
             try:
                 name, task, only = next(waiting)
             except StopIteration:
                 return False
-            future = self._client.submit(grade_task, task, only, pure=False)
+            try:
+                future = self._client.submit(grade_task, task, only, pure=False)
+            except Exception as error:
+                if self._client.status != "running":
+                    raise Lost(_LOST) from None
+                raise error
             running[future] = (name, task)
-            done.add(future)
+            future.add_done_callback(done.put)
         return True
+
+    def _next(self, done: SimpleQueue):
+        """The next future that has ended. Lost when the scheduler is; says so, once, when no worker is left."""
+        told = False
+        while True:
+            try:
+                return done.get(timeout=LOOK_SECONDS)
+            except Empty:
+                if self._client.status != "running":
+                    raise Lost(_LOST) from None
+                if not told and self._scheduler and self.count == 0:
+                    told = True
+                    print(f"No worker is left at {self._scheduler}: start some, and it goes on.", file=sys.stderr,
+                          flush=True)
 
     def _outcome(self, future) -> dict | str:
         if self._client.status != "running":
@@ -101,6 +147,8 @@ class Workers:
             return future.result()
         except (NoSandbox, OtherEngine) as error:
             raise Refused(str(error)) from None
+        except ImportError as error:
+            raise Refused(_OTHER.format("A worker", f"none ({error})", engine_version())) from None
         except (CancelledError, OSError, TimeoutError) as error:
             if isinstance(error, CancelledError) or self._client.status != "running":
                 raise Lost(_LOST) from None
@@ -111,5 +159,8 @@ class Workers:
             return f"{type(error).__name__}: {error}"
 
 
-_LOST = "The workers are gone: the scheduler ended, or the connection to it broke."
+_LOST = ("The workers are gone: the scheduler ended, or the connection to it broke. What is graded is kept: the same "
+         "command, with or without --scheduler, goes on from there.")
+_OTHER = ("The worker {} has version {} of this package, the grader {}. Install the same package, Python and torch on "
+          "both.")
 

@@ -1,0 +1,125 @@
+"""`grade --scheduler`: what can be wrong with a real dask cluster is one message, and nothing graded is lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sealed_course import NAME, nothing_left_behind  # noqa: E402
+from test_grade import ANSWERS, POINTS, copied, for_real, points, template, until, with_marks  # noqa: E402, F401
+
+from autograder.__main__ import main  # noqa: E402
+from autograder.classroom import workers  # noqa: E402
+
+pytestmark = pytest.mark.timeout(600)
+PACKAGE = Path(workers.__file__).parents[1]
+
+
+class Cluster:
+    """A dask scheduler and workers, each a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "scheduler.json"
+        self.processes: list[subprocess.Popen] = []
+        self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
+        until(lambda: self.file.exists() and self.file.read_text().strip().endswith("}"))
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def worker(self, name: str, **environment: str) -> subprocess.Popen:
+        return self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name,
+                           "--local-directory", str(self.folder / name), **environment)
+
+    def _start(self, kind: str, *arguments: str, **environment: str) -> subprocess.Popen:
+        self.processes.append(subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{kind}", *arguments, "--scheduler-file", str(self.file)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, env={**os.environ, **environment}))
+        return self.processes[-1]
+
+    def end(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    folder.mkdir()
+    found = Cluster(folder)
+    try:
+        yield found
+    finally:
+        found.end()
+
+
+@pytest.fixture
+def root(template, tmp_path, monkeypatch) -> Path:  # noqa: F811
+    root = copied(template, tmp_path / "course")
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 2.0)
+    return root
+
+
+def refused(capsys, address: str) -> str:
+    """What grading with this scheduler says on stderr: one line, apart from the bar."""
+    assert main(["grade", NAME, "--scheduler", address]) == 1
+    said = capsys.readouterr().err
+    lines = [line for line in said.replace("\r", "\n").splitlines() if line.strip() and "submission/s" not in line]
+    assert len(lines) == 1, said
+    return lines[0]
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://no-such-host.invalid:8786", "pigeon://post"])
+def test_an_address_where_nothing_listens(root, capsys, address):
+    assert refused(capsys, address).startswith(f"There is no scheduler at {address} (")
+    assert points(root) == {}
+
+
+def test_a_scheduler_without_workers(root, capsys, monkeypatch):
+    monkeypatch.setattr(workers, "WAIT_SECONDS", 1.0)
+    with cluster(root.parent / "dask") as dask:
+        assert f"{dask.address} has no workers" in refused(capsys, dask.address)
+    assert points(root) == {}
+
+
+@pytest.mark.parametrize("other, words", [("# another version", "has version"),
+                                          ("raise ImportError('an old one')", "has version none")])
+def test_a_worker_with_another_version(root, capsys, other, words):
+    elsewhere = root.parent / "elsewhere"
+    shutil.copytree(PACKAGE, elsewhere / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+    with (elsewhere / "autograder" / "classroom" / "submission.py").open("a") as file:
+        file.write(other + "\n")
+    with cluster(root.parent / "dask") as dask:
+        dask.worker("other", PYTHONPATH=str(elsewhere))
+        said = refused(capsys, dask.address)
+    assert words in said and "Install the same package" in said
+    assert points(root) == {}
+
+
+def results(root: Path) -> list[Path]:
+    return list(root.glob(f".course/graded/{NAME}/*/{NAME}-*.json"))
+
+
+@with_marks(*for_real)
+def test_a_scheduler_that_is_killed_loses_nothing_and_grading_here_goes_on(root):
+    with cluster(root.parent / "dask") as dask, nothing_left_behind():
+        dask.worker("one")
+        grader = subprocess.Popen([sys.executable, "-m", "autograder", "grade", NAME, "--scheduler", dask.address],
+                                  cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until(lambda: results(root) or grader.poll() is not None)
+        dask.scheduler.kill()
+        said, complained = grader.communicate(timeout=120)
+    assert grader.returncode == 1 and "Traceback" not in complained
+    assert complained.count("The workers are gone") == 1
+    there = results(root)
+    assert there and not said.startswith("0 graded")
+    run = subprocess.run([sys.executable, "-m", "autograder", "grade", NAME], cwd=root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert points(root) == {**POINTS, "dora": 15.0}  # her process is gone before the question is reached
+    assert set(there) < set(results(root)) and len(results(root)) == len(ANSWERS)
