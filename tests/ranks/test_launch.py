@@ -1,6 +1,7 @@
 """Ranks run functions from anywhere, report what went wrong by name, and are gone afterwards."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from autograder.ranks import wire
-from autograder.ranks.launch import RanksFailed, run_on_ranks
+from autograder.ranks.launch import _WHERE, Launch, RanksFailed, Task, pickled_function, run_on_ranks
 from autograder.ranks.processes import StartError, start_method
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
@@ -29,6 +30,23 @@ def summed(tensor):
     total = tensor.clone()
     dist.all_reduce(total)
     return total
+
+
+@pytest.mark.parametrize("asked", [0, 1, 2])
+def test_a_late_answer_to_where_are_you_is_none_of_the_next_trial(asked):
+    """A rank that ends just as it is asked answers when the next trial has begun: with a group to join, or without, or
+    when the rank has no part in it."""
+    def run(launch, size):
+        outcomes = launch.run(Task("autograder.stages.call:call", [wire.encode(())] * size))
+        assert [outcome.end for outcome in outcomes] == ["returned"] * size
+        assert [wire.decode(outcome.result)["value"] for outcome in outcomes] == [(r, size) for r in range(size)]
+
+    with Launch(pickled_function(rank_and_size), 3) as launch:
+        run(launch, 3)
+        for size in (2, 2):
+            launch._send(asked, _WHERE)
+            select.select([launch._family.channels[asked]], [], [])  # until the answer is there to be read
+            run(launch, size)
 
 
 # ---- functions and results
