@@ -34,6 +34,8 @@ from autograder.classroom.course import FULL, Course, Refused, disk_trouble, gra
 from autograder.classroom.grade_cells import questions
 from autograder.classroom.guard import NotPlain, check_plain
 from autograder.classroom.outcomes import INFRASTRUCTURE
+from autograder.classroom.grade_cells import questions
+from autograder.classroom.outcomes import INFRASTRUCTURE
 from autograder.classroom.results import Results
 from autograder.classroom.sandbox import NoSandbox, require
 from autograder.classroom.sealed import SealedExecute, StopGrading

@@ -9,7 +9,7 @@ import nbformat
 from nbgrader.api import MissingEntry
 
 from autograder.classroom.course import Course, Refused
-from autograder.classroom.sealed import MIME
+from autograder.classroom.outcomes import MIME
 
 
 @dataclass(frozen=True)

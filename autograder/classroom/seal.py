@@ -1,7 +1,7 @@
 """What nbgrader must be told so that it grades sealed: `configure(c, secret_file=…)`. Imports nothing heavy."""
 from __future__ import annotations
 
-HERE = "autograder.classroom.sealed"
+SEALED, PAGES = "autograder.classroom.sealed", "autograder.classroom.pages"
 
 
 def configure(c, *, secret_file: str) -> None:
@@ -10,17 +10,17 @@ def configure(c, *, secret_file: str) -> None:
     Call it after the course's other settings. secret_file: where the course's secret is kept; made at first use.
     """
     c.Autograde.autograde_preprocessors = [
-        f"{HERE}.SealedExecute",
+        f"{SEALED}.SealedExecute",
         "nbconvert.preprocessors.ClearMetadataPreprocessor",
-        f"{HERE}.SaveSealedGrades",
+        f"{SEALED}.SaveSealedGrades",
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
     c.OverwriteCells.add_missing_cells = True
     c.SealedExecute.secret_file = str(secret_file)
-    c.HTMLExporter.preprocessors = [f"{HERE}.SanitizeLearners"]
-    c.HTMLExporter.filters = {"markdown2html": f"{HERE}.clean_markdown"}
+    c.HTMLExporter.preprocessors = [f"{PAGES}.SanitizeLearners"]
+    c.HTMLExporter.filters = {"markdown2html": f"{PAGES}.clean_markdown"}
     feedback = list(c.GenerateFeedback.get("preprocessors") or (
         "nbgrader.preprocessors.GetGrades", "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor"))
-    if f"{HERE}.SanitizeLearners" not in feedback:
-        c.GenerateFeedback.preprocessors = [*feedback, f"{HERE}.SanitizeLearners"]
+    if f"{PAGES}.SanitizeLearners" not in feedback:
+        c.GenerateFeedback.preprocessors = [*feedback, f"{PAGES}.SanitizeLearners"]

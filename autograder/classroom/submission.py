@@ -20,16 +20,20 @@ from nbformat import NotebookNode, from_dict
 from traitlets.config import Config
 
 from autograder import grading
+from autograder.classroom.attempt import Attempt
+from autograder.classroom.grade_cells import Check, read_grade_cell
+from autograder.classroom.outcomes import Mark
 from autograder.classroom.sandbox import require
-from autograder.classroom.sealed import Check, Mark, SealedExecute, _Run, read_grade_cell
+from autograder.classroom.sealed import SealedExecute
 from autograder.ranks.processes import start_server
 from autograder.verdict import Verdict
 
 SETTINGS = ("unsealed", "cell_timeout", "check_timeout", "submission_timeout", "memory", "total_memory", "processes",
             "files", "output")
 _PACKAGE = Path(__file__).resolve().parents[1]
-_DECIDES = ("*.py", "ranks/*.py", "stages/*.py", "exercises/*.py", "classroom/sealed.py", "classroom/sandbox.py",
-            "classroom/seccomp.py", "classroom/inside/*.py", "classroom/submission.py", "classroom/preprocessors.py")
+_DECIDES = ("*.py", "ranks/*.py", "stages/*.py", "exercises/*.py", "classroom/inside/*.py",
+            *(f"classroom/{name}.py" for name in ("attempt", "grade_cells", "outcomes", "preprocessors", "sandbox",
+                                                  "seccomp", "sealed", "session", "submission")))
 
 
 class Changed(RuntimeError):
@@ -145,7 +149,7 @@ def grade_task(task: Task, only: str | None = None) -> dict:
 
 def given_up(task: Task, why: str) -> Result:
     """The result for a submission that could not be graded through no fault of its own: a person must look."""
-    run = _Run(_OnWorker(task), *_cells(task, None))
+    run = Attempt(_OnWorker(task), *_cells(task, None))
     run.give_up(why)
     return _result(task, run, [(logging.ERROR, why)])
 
@@ -168,7 +172,7 @@ def _cells(task: Task, only: str | None) -> tuple[list[NotebookNode], dict[str, 
     return cells, sources
 
 
-def _result(task: Task, run: _Run, said: list[tuple[int, str]]) -> Result:
+def _result(task: Task, run: Attempt, said: list[tuple[int, str]]) -> Result:
     return Result(task.key, task.digest, run.grade_cells, run.outputs, run.marks, tuple(said[-100:]))
 
 

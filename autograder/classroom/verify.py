@@ -22,8 +22,9 @@ from nbgrader.api import MissingEntry
 
 from autograder import grading
 from autograder.classroom.course import CONFIG, Course, Refused
+from autograder.classroom.grade_cells import Check, Choice, read_grade_cell
 from autograder.classroom.release import generate
-from autograder.classroom.sealed import Check, Choice, SealedExecute, read_grade_cell
+from autograder.classroom.sealed import SealedExecute
 from autograder.classroom.simulate import diagnoses, grade_id
 from autograder.classroom.submission import SETTINGS, Result, Task, cells_as_data, grade_task
 from autograder.diagnosis import KEYS

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sealed_course import RIGHT  # noqa: E402
 
 from autograder.classroom import grade, submission  # noqa: E402
-from autograder.classroom.sealed import Mark  # noqa: E402
+from autograder.classroom.outcomes import Mark  # noqa: E402
 from autograder.classroom.submission import Result, Task  # noqa: E402
 from autograder.verdict import Verdict  # noqa: E402
 

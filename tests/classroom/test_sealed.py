@@ -23,8 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
 from sealed_course import NAME, POINTS, RIGHT, autograded, nbgrader, nothing_left_behind, results, submit  # noqa: E402
 
-from autograder.classroom import sandbox, seal, sealed, seccomp  # noqa: E402
-from autograder.classroom.sealed import Check, Choice, Mark, checked_outcomes, mark_choice, read_grade_cell  # noqa: E402
+from autograder.classroom import outcomes, pages, sandbox, seal, seccomp  # noqa: E402
+from autograder.classroom.grade_cells import Check, Choice, read_grade_cell  # noqa: E402
+from autograder.classroom.outcomes import Mark, mark_choice  # noqa: E402
+from autograder.classroom.session import Infrastructure, Session, checked_outcomes  # noqa: E402
 from autograder.judge import Hearing  # noqa: E402
 from autograder.ranks import wire  # noqa: E402
 from autograder.ranks.ledger import Call  # noqa: E402
@@ -79,7 +81,7 @@ def test_nbgrader_reads_exactly_credit_times_points(credit, points, outcome):
 
 
 def test_what_is_ours_never_reads_as_full_marks():
-    mark = sealed._mark(sealed.INFRASTRUCTURE, "f", None, "no")
+    mark = outcomes.mark(outcomes.INFRASTRUCTURE, "f", None, "no")
     assert determine_grade(grade_cell(5, mark.outputs(5)))[0] == 0 and not mark.judged
 
 
@@ -210,7 +212,7 @@ def test_pages_keep_verdicts_and_no_markup_of_learners():
     for markup in ("<script>alert", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
         assert markup not in page
     assert "<details>" in page and "<b>bold</b>" in page
-    clean, _ = sealed.SanitizeLearners().preprocess(notebook, {})
+    clean, _ = pages.SanitizeLearners().preprocess(notebook, {})
     assert "text/html" not in clean.cells[1].outputs[0].data and "text/html" in clean.cells[2].outputs[0].data
     assert set(clean.metadata) == {"kernelspec", "language_info"}
 
@@ -245,7 +247,7 @@ def own_templates(monkeypatch):
         template.close()
 
 
-def run_cell(session: sealed.Session, source: str) -> str:
+def run_cell(session: Session, source: str) -> str:
     """What a learner's cell prints, or its error."""
     answer = session.ask({"do": "cell", "source": source, "number": 1, "seconds": 30.0}, 60.0)
     assert answer["did"] == "cell" and answer["ended"] is None, answer
@@ -255,8 +257,8 @@ def run_cell(session: sealed.Session, source: str) -> str:
 @needs_sandbox
 def test_a_sandbox_that_dies_at_once_is_no_fault_of_the_submission(monkeypatch, own_templates):
     monkeypatch.setattr(sandbox, "_python", lambda channel, uid, sealed: ["/bin/false"])
-    with nothing_left_behind(), pytest.raises(sealed.Infrastructure):
-        sealed.Session(sandbox.Limits())
+    with nothing_left_behind(), pytest.raises(Infrastructure):
+        Session(sandbox.Limits())
 
 
 LEAVES = """
@@ -276,7 +278,8 @@ LOOKS = """
 import ctypes, os, socket, torch
 numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
 names = [open(f"/proc/{number}/comm").read().strip() for number in numbers]
-print("sleep" in names, "mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"), "TRACE" in os.environ, hasattr(torch, "left_behind"))
+print("sleep" in names, "mine" in os.listdir("/tmp"), "mine" in os.listdir("/dev/shm"))
+print("TRACE" in os.environ, hasattr(torch, "left_behind"))
 print(ctypes.CDLL(None).mq_open(b"/mine", os.O_RDWR), socket.socket(socket.AF_UNIX).connect_ex("\\0mine") != 0)
 """
 RIGHTS = """
@@ -307,10 +310,10 @@ def test_each_submission_has_a_sandbox_without_rights_or_traces_of_another(many,
         monkeypatch.setattr(sandbox, "_RIGHTS", ("SETPCAP", *[right for right in sandbox._RIGHTS if "SETU" in right
                                                                or "SETG" in right]))
     with nothing_left_behind():
-        with sealed.Session(sandbox.Limits()) as first:
+        with Session(sandbox.Limits()) as first:
             assert run_cell(first, LEAVES) == "True True True\n"
-            with sealed.Session(sandbox.Limits()) as second:
-                assert run_cell(second, LOOKS) == "False False False False False\n-1 True\n"
+            with Session(sandbox.Limits()) as second:
+                assert run_cell(second, LOOKS) == "False False False\nFalse False\n-1 True\n"
                 assert run_cell(second, RIGHTS) == "0 0 0 0 0 1 2 True learner\n-1 -1 -1\n"
         (template,) = own_templates.values()
         assert template.many == many
@@ -320,11 +323,11 @@ def test_each_submission_has_a_sandbox_without_rights_or_traces_of_another(many,
 
 @needs_sandbox
 def test_a_template_that_died_is_made_anew(own_templates):
-    with sealed.Session(sandbox.Limits()):
+    with Session(sandbox.Limits()):
         pass
     (template,) = own_templates.values()
     signal.pidfd_send_signal(template._init, signal.SIGKILL)
-    with sealed.Session(sandbox.Limits()) as session:
+    with Session(sandbox.Limits()) as session:
         assert run_cell(session, "print(6 * 7)") == "42\n"
     assert own_templates[True] is not template
 
@@ -333,8 +336,9 @@ def test_a_template_that_died_is_made_anew(own_templates):
 def test_a_package_that_lies_in_a_writable_folder_is_visible(tmp_path):
     """/tmp of a sandbox is its own; an environment that lies in the machine's /tmp must be there all the same."""
     shutil.copytree(Path(sandbox.__file__).parents[1], tmp_path / "autograder", ignore=shutil.ignore_patterns("__py*"))
-    code = ("from autograder.classroom import sandbox, sealed\n"
-            "with sealed.Session(sandbox.Limits()) as session:\n"
+    code = ("from autograder.classroom import sandbox\n"
+            "from autograder.classroom.session import Session\n"
+            "with Session(sandbox.Limits()) as session:\n"
             "    answer = session.ask({'do': 'cell', 'number': 1, 'seconds': 30.0,\n"
             "                          'source': 'import autograder.survey.table as t; print(t.__file__)'}, 60.0)\n"
             "    print(answer['outputs'][0]['text'])")
@@ -371,8 +375,8 @@ def test_what_ran_before_a_crash_counts_and_the_next_submission_is_graded(course
     assert [results(root, "b_right")[name].outcome for name in RIGHT] == ["right"] * 3
     assert [results(root, "b_right")[name].points for name in RIGHT] == [POINTS[name] for name in RIGHT]
     verdict = next(output for cell in autograded(root, "b_right").cells for output in cell.get("outputs", ())
-                   if sealed.MIME in output.get("data", {}))
-    assert verdict.data[sealed.MIME]["outcome"] == "right" and "<script" not in verdict.data["text/html"]
+                   if outcomes.MIME in output.get("data", {}))
+    assert verdict.data[outcomes.MIME]["outcome"] == "right" and "<script" not in verdict.data["text/html"]
 
 
 @needs_sandbox
