@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 INK = "currentColor"
@@ -153,6 +153,7 @@ class Frame:
         self.y = Scale(*up, self.bottom, self.top, measures[1])
 
     def title(self, words: str) -> None:
+        """Write over the top left corner."""
         self.sheet.text(self.left, self.top - 10, words, anchor="start")
 
     def bottom_axis(self, ticks: Mapping[float, str], label: str = "", *, tick: float = 3.5, size: float = SIZE,
@@ -192,7 +193,8 @@ class Frame:
         x, y = self.x(left), self.y(high)
         self.sheet.rectangle(x, y, self.x(right) - x, self.y(low) - y, fill, **look)
 
-    def clipped(self):
+    def clipped(self) -> AbstractContextManager[None]:
+        """Whatever is drawn inside is seen within this region only."""
         return self.sheet.clipped(self.left, self.top, self.width, self.height)
 
 
@@ -232,7 +234,3 @@ def _points(points: Iterable[Point]) -> str:
 
 def _stroke(colour: str, thick: float, dashes: str) -> dict[str, float | str]:
     return {"stroke": colour, "stroke_width": thick, "stroke_dasharray": dashes} if colour else {}
-
-
-__all__: Sequence[str] = ("DASHED", "DOTTED", "FAINT", "INK", "SIZE", "Frame", "Scale", "Sheet", "round_ticks",
-                          "text_width")
