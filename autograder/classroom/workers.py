@@ -1,7 +1,9 @@
 """Processes that grade submissions, on this machine or on many: dask.distributed, with one submission at a time each.
 
-`Workers()` starts as many as there are cores; `Workers(scheduler="tcp://…")` uses a cluster that runs already, however
-it was started (dask-jobqueue, Kubernetes, `dask worker` by hand). A submission whose worker dies goes to another one.
+`Workers()` starts as many as there are cores. Each keeps to one core, with all that it starts: ranks of one submission
+take no time from another's, and N workers leave the other cores to whoever else is there.
+`Workers(scheduler="tcp://…")` uses a cluster that runs already, however it was started (dask-jobqueue, Kubernetes,
+`dask worker` by hand). A submission whose worker dies goes to another one.
 """
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from distributed import CancelledError, Client, KilledWorker, LocalCluster
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, WorkerPlugin
 
 from autograder.classroom.course import Refused
 from autograder.classroom.sandbox import NoSandbox
@@ -33,7 +35,7 @@ class Workers:
     """A context in which `map` grades. Raises Refused when there are no workers to be had."""
 
     def __init__(self, jobs: int | None = None, scheduler: str | None = None) -> None:
-        self._jobs = jobs or os.cpu_count() or 1
+        self._jobs = jobs or len(_cores()) or os.cpu_count() or 1
         self._scheduler = scheduler
 
     def __enter__(self) -> Workers:
@@ -50,6 +52,8 @@ class Workers:
                     n_workers=self._jobs, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
                     host="127.0.0.1", silence_logs=logging.CRITICAL, local_directory=self._scratch.name)
                 self._client = Client(self._cluster, set_as_default=False)
+                if self._jobs <= len(cores := _cores()):
+                    self._client.register_plugin(_OwnCore(cores))
             self._client.wait_for_workers(1, timeout=WAIT_SECONDS)
             if self._scheduler:
                 self._check_versions()
@@ -157,6 +161,24 @@ class Workers:
             return "every worker that graded it died"
         except Exception as error:
             return f"{type(error).__name__}: {error}"
+
+
+class _OwnCore(WorkerPlugin):
+    """A worker of this machine keeps to one core, also after it had to be started again."""
+
+    name = "own-core"
+
+    def __init__(self, cores: list[int]) -> None:
+        self._cores = cores
+
+    def setup(self, worker) -> None:
+        for thread in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(thread), {self._cores[worker.name]})
+
+
+def _cores() -> list[int]:
+    """The cores that this process may use; none where a process cannot be kept to one."""
+    return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 
 
 _LOST = ("The workers are gone: the scheduler ended, or the connection to it broke. What is graded is kept: the same "

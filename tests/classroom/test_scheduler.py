@@ -123,3 +123,19 @@ def test_a_scheduler_that_is_killed_loses_nothing_and_grading_here_goes_on(root)
     assert run.returncode == 0, run.stderr
     assert points(root) == {**POINTS, "dora": 15.0}  # her process is gone before the question is reached
     assert set(there) < set(results(root)) and len(results(root)) == len(ANSWERS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="processes can be kept to a core on Linux only")
+def test_each_worker_of_this_machine_keeps_to_a_core_with_what_it_starts():
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    with workers.Workers(len(cores)) as started:
+        client = started._client
+        seen = [client.submit(cores_of_a_child, workers=[address], pure=False).result()
+                for address in client.scheduler_info(n_workers=-1)["workers"]]
+    assert sorted(seen) == [f"{{{core}}}" for core in cores]
+
+
+def cores_of_a_child() -> str:
+    show = "import os; print(os.sched_getaffinity(0))"
+    return subprocess.run([sys.executable, "-c", show], capture_output=True, text=True).stdout.strip()
