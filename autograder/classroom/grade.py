@@ -34,8 +34,6 @@ from autograder.classroom.course import FULL, Course, Refused, disk_trouble, gra
 from autograder.classroom.grade_cells import questions
 from autograder.classroom.guard import NotPlain, check_plain
 from autograder.classroom.outcomes import INFRASTRUCTURE
-from autograder.classroom.grade_cells import questions
-from autograder.classroom.outcomes import INFRASTRUCTURE
 from autograder.classroom.results import Results
 from autograder.classroom.sandbox import NoSandbox, require
 from autograder.classroom.sealed import SealedExecute, StopGrading
@@ -126,7 +124,10 @@ class Grading:
             if unknown:
                 raise Refused(f"There is no submission of {assignment} by {', '.join(unknown)}.")
             self.students = sorted(set(students))
-        self.questions = {name: questions(course.db_url, assignment, name)[1] for name in self.notebooks}
+        asked = {name: questions(course.db_url, assignment, name) for name in self.notebooks}
+        self.questions = {name: sources for name, (_, sources) in asked.items()}
+        self.points = {name: points for name, (points, _) in asked.items()}
+        self.given = {name: self._given(name) for name in self.notebooks}
         if exercise is not None and not any(exercise in sources for sources in self.questions.values()):
             known = ", ".join(name for sources in self.questions.values() for name in sources)
             raise Refused(f"{assignment} has no exercise {exercise!r}; it has {known}.")
@@ -187,8 +188,14 @@ class Grading:
         with file.open("rb") as content:
             handed_in = hashlib.file_digest(content, "sha256").hexdigest() if hasattr(hashlib, "file_digest") \
                 else hashlib.sha256(content.read()).hexdigest()
-        return submission.digest([handed_in, self.questions[name], self.seeds[name], self.settings,
+        return submission.digest([handed_in, self.given[name], self.seeds[name], self.settings,
                                   submission.engine_version()])
+
+    def _given(self, name: str) -> list:
+        """What the assignment puts into a notebook, whatever the learner made of it: the cells that are locked."""
+        with self.course.gradebook() as gradebook:
+            cells = gradebook.find_notebook(name, self.assignment).source_cells
+            return [[cell.name, cell.cell_type, cell.source if cell.locked else None] for cell in cells]
 
     def _is_done(self, student: str, marks: dict[str, dict]) -> bool:
         """Whether gradebook and graded notebooks hold what grading this submission again would put there."""
@@ -205,7 +212,8 @@ class Grading:
         written = self.results.written(student)
         folder = self.course.folder("autograded", student, self.assignment)
         return (not self.force and bool(keys) and len(keys) == len(self._files(student))
-                and written.get("keys") == keys and all((folder / f"{name}.ipynb").is_file() for name in keys)
+                and written.get("keys") == keys and written.get("points") == self.points
+                and all((folder / f"{name}.ipynb").is_file() for name in keys)
                 and self._timestamp(student, "submitted") == self._timestamp(student, "autograded")
                 and written.get("marks") == marks.get(student))
 
@@ -334,7 +342,8 @@ class Grading:
             self.results.forget_written(student)
             converter.start()
             if all(result.judged for result in found.values()):
-                self.results.mark_written(student, self._keys[student], self._marks(student)[student])
+                self.results.mark_written(student, keys=self._keys[student], points=self.points,
+                                          marks=self._marks(student)[student])
         except StopGrading as error:
             raise Refused(str(error)) from None
         except Exception as error:

@@ -2,7 +2,7 @@
 
 `.course/graded/ASSIGNMENT/STUDENT/NOTEBOOK-KEY.json` holds what a worker found; the key is a digest of all that decides
 it. `.course/graded/ASSIGNMENT/STUDENT/written.json` is written last, when gradebook and graded notebooks have it: for
-each notebook the key, and for each grade cell the mark that the gradebook then had.
+each notebook the key and what its cells are worth, and for each grade cell the mark that the gradebook then had.
 """
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Results:
         return self.get(student, notebook, key) if key else None
 
     def written(self, student: str) -> dict:
-        """What was last written into the gradebook for a student: {"keys": …, "marks": …}, or {}."""
+        """What was last written into the gradebook for a student: {"keys": …, "points": …, "marks": …}, or {}."""
         return _read(self.folder / student / _WRITTEN) or {}
 
-    def mark_written(self, student: str, keys: Mapping[str, str], marks: Mapping[str, float | None]) -> None:
-        _write(self.folder / student / _WRITTEN, {"keys": dict(keys), "marks": dict(marks)})
+    def mark_written(self, student: str, **what: Mapping) -> None:
+        _write(self.folder / student / _WRITTEN, {name: dict(value) for name, value in what.items()})
 
     def forget_written(self, student: str) -> None:
         (self.folder / student / _WRITTEN).unlink(missing_ok=True)
