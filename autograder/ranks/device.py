@@ -2,11 +2,12 @@
 
 On gloo a rank is on the CPU and nothing here happens. On NCCL rank r is on GPU r: what its function makes without
 naming a device lies there, random numbers are the ones that the CPU draws, so that a seed means the same model on
-every backend, and `work.wait()` waits on the CPU as gloo's does, so that a rank that waits in vain is found in the
-line that waits.
+every backend, and its calls wait on the CPU as gloo's do, so that a rank that waits in vain is found in the line that
+waits. (DDP's backward waits for its reductions on the GPU only: there it is the line that reads a number.)
 """
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 
@@ -87,7 +88,7 @@ def settle_on_gpu(rank: int) -> torch.device:
     device = torch.device("cuda", rank)
     torch.cuda.set_device(device)
     OnDevice(device).__enter__()
-    _wait_on_the_cpu()
+    wait_on_the_cpu()
     return device
 
 
@@ -102,12 +103,23 @@ def meet_on_gpus(device: torch.device) -> None:
     torch.cuda.synchronize(device)
 
 
-def _wait_on_the_cpu() -> None:
-    wait = dist.Work.wait
+def wait_on_the_cpu() -> None:
+    """Have this process wait where it calls, as on gloo: NCCL's calls only queue work on the GPU.
 
-    def waits(work: dist.Work, *args: object, **kwargs: object) -> object:
-        done = wait(work, *args, **kwargs)
-        torch.cuda.current_stream().synchronize()
-        return done
+    A call with async_op=False gives nothing to wait for there; one with async_op=True gives a work.
+    """
+    for name in dir(dist.ProcessGroup):
+        method = getattr(dist.ProcessGroup, name)
+        if "-> c10d::Work" in (method.__doc__ or ""):
+            setattr(dist.ProcessGroup, name, _waiting(method, lambda work: work is None))
+    dist.Work.wait = _waiting(dist.Work.wait, lambda _: True)
 
-    dist.Work.wait = waits
+
+def _waiting(method: Callable, at_once: Callable[[object], bool]) -> Callable:
+    @functools.wraps(method)
+    def waits(*args: object, **kwargs: object) -> object:
+        result = method(*args, **kwargs)
+        if at_once(result):
+            torch.cuda.current_stream().synchronize()
+        return result
+    return waits

@@ -152,13 +152,15 @@ class _Seen:
 
     def as_call(self, entries: list[dict]) -> Call:
         done = self.ended is not None and (
-            bool(self.work.is_completed()) if self.work is not None else self._batch_has_ended(entries))
+            bool(self.work.is_completed()) if self.work is not None else self._recorder_says_so(entries))
         return Call(_POINT_TO_POINT[self.method], self.elements, self.dtype, self.group, peer=self.peer, done=done)
 
-    def _batch_has_ended(self, entries: list[dict]) -> bool:
-        """On NCCL a call in a batch has no work of its own: the entry that follows stands for the batch."""
-        batches = [entry for entry in entries if _is_batch(entry) and entry["time_created_ns"] >= self.began]
-        return all(map(_has_ended, batches[:1]))
+    def _recorder_says_so(self, entries: list[dict]) -> bool:
+        """On NCCL a call in a batch has no work, and an entry that never ends: the batch's, which follows, does."""
+        after = [entry for entry in entries if entry["time_created_ns"] >= self.began]
+        own = [entry for entry in after if entry["is_p2p"] and not _is_batch(entry)]
+        found = own[:1] + [entry for entry in after if _is_batch(entry)][:1]
+        return not found or any(map(_has_ended, found))
 
 
 class _Functional:

@@ -4,6 +4,7 @@
 both backends runs on gloo everywhere.
 """
 
+import functools
 import os
 import subprocess
 import sys
@@ -16,11 +17,11 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder.classroom.verify import load
-from autograder.grading import _run
+from autograder.grading import run_trials
 from autograder.judge import Hearing
 from autograder.ranks import device, wire
 from autograder.ranks.launch import Launch, RanksFailed, Task, pickled_function, run_on_ranks
-from autograder.ranks.ledger import collectives
+from autograder.ranks.ledger import _Seen, collectives
 from autograder.ranks.processes import StartError
 from autograder.ranks.server import PRELOAD
 from autograder.stages.call import call_freely
@@ -116,6 +117,24 @@ def test_random_numbers_are_the_generators_of_the_cpu():
     assert torch.equal(torch.get_rng_state(), after)
 
 
+def test_calls_wait_on_the_cpu_where_nccl_only_queues_them():
+    def waits():
+        waited = []
+        torch.cuda.current_stream = lambda: type("Stream", (), {"synchronize": lambda self: waited.append(1)})()
+        plain, wait = dist.ProcessGroup.allreduce, dist.Work.wait
+        dist.ProcessGroup.allreduce = functools.wraps(plain)(lambda *args: wait(plain(*args)) and None)  # as NCCL's
+        device.wait_on_the_cpu()
+        counts = []
+        dist.all_reduce(torch.ones(1))
+        counts.append(len(waited))
+        work = dist.broadcast(torch.ones(1), 0, async_op=True)
+        counts.append(len(waited))
+        work.wait()
+        return [*counts, len(waited)]
+
+    assert list(run_on_ranks(waits, world_size=1)) == [[1, 1, 2]]
+
+
 def test_nothing_that_the_server_loads_asks_for_cuda():
     """What CUDA is asked before a fork cannot be used after it."""
     code = f"""
@@ -172,6 +191,21 @@ def test_calls_in_a_batch_have_ended_when_the_batch_has():
 def test_a_send_in_nccls_recorder_is_no_collective():
     assert read(entry("nccl:send 0->1", 1, p2p=True, state="completed"), entry("nccl:all_reduce", 1),
                 entry("nccl:coalesced", 1, p2p=True, state="completed")) == [("all_reduce", 3, "default", False)]
+
+
+def test_a_send_without_a_work_has_ended_when_the_recorder_says_so():
+    def done(*entries):
+        seen = _Seen("send", (None, [torch.ones(3)], 1, 0), {})
+        seen.began, seen.ended = 10, 11
+        return seen.as_call(list(entries)).done
+
+    def send(**more):
+        return entry("nccl:send 0->1", 0, p2p=True, **more)
+
+    assert done(send(state="completed")) and not done(send())
+    assert done(send(), entry("nccl:coalesced", 0, p2p=True, state="completed", created=12))
+    assert not done(send(), entry("nccl:coalesced", 0, p2p=True, created=12))
+    assert not done(send(state="completed", created=9), send(created=12)), "an earlier one is another's"
 
 
 def test_gloo_beside_nccl_counts_for_itself():
@@ -339,7 +373,7 @@ def verdict_on(backend, assignment, exercise, file):
     size = ranks_of(backend)
     hearing.trials = [trial for trial in hearing.trials if trial.world_size <= size]
     function = pickled_function(load(BANKS / assignment / exercise / f"{file}.py"))
-    outcomes = _run(function, {**hearing.plan(), "timeout": 60.0}, size, backend)
+    outcomes = run_trials(function, {**hearing.plan(), "timeout": 60.0}, size, backend)
     return hearing.rule([[outcome.to_dict() for outcome in ranks] for ranks in outcomes], backend, 0.0)
 
 
