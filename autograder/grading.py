@@ -14,7 +14,7 @@ from collections.abc import Callable
 from autograder.exercises import ASSIGNMENTS, find
 from autograder.ranks import wire
 from autograder.ranks.device import chosen_backend
-from autograder.ranks.launch import Launch, Task, pickled_function, unexplained_death
+from autograder.ranks.launch import Launch, Place, Task, pickled_function, unexplained_death
 from autograder.ranks.processes import Family, StartError, start_server
 from autograder.ranks.report import RankOutcome
 from autograder.verdict import Verdict
@@ -45,7 +45,7 @@ def grade(exercise: str, fn: Callable, *, trials: str = "visible", seed: int | N
         plan = judge.ask(do="plan", exercise=exercise, trials=trials, seed=course_seed(record.name, seed))
         sizes = [len(arguments) for arguments in plan["trials"]]
         backend = chosen_backend(backend, max(sizes)) if plan["group"] else "gloo"
-        outcomes = _run(function, plan, max(sizes), backend)
+        outcomes = run_trials(function, plan, max(sizes), backend)
         answer = judge.ask(do="rule", backend=backend, seconds=time.monotonic() - began,
                            outcomes=[[outcome.to_dict() for outcome in ranks] for ranks in outcomes])
     return Verdict.from_dict(answer["verdict"])
@@ -58,7 +58,9 @@ def _callable(fn: object) -> Callable:
     return fn
 
 
-def _run(function: bytes, plan: dict, size: int, backend: str) -> list[list[RankOutcome]]:
+def run_trials(function: bytes, plan: dict, size: int, backend: str,
+               place: Place | None = None) -> list[list[RankOutcome]]:
+    """The outcomes of the trials of a judge's plan, as far as they went; `place` is where the function comes from."""
     outcomes: list[list[RankOutcome]] = []
     launch: Launch | None = None
     ended: list[Launch] = []
@@ -70,7 +72,7 @@ def _run(function: bytes, plan: dict, size: int, backend: str) -> list[list[Rank
                     if launch is not None:
                         launch.close(wait=False)
                         ended.append(launch)
-                    launch = Launch(function, size, backend=backend)
+                    launch = Launch(function, size, backend=backend, place=place)
                 ranks = launch.run(task)
                 if attempt == 2 or not unexplained_death(ranks):
                     break

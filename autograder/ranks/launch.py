@@ -45,10 +45,28 @@ class Task:
         return len(self.arguments)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a function comes from: what it may import from, and the folder it knows."""
+
+    path: Sequence[str]
+    directory: str
+
+    @classmethod
+    def here(cls) -> Place:
+        """Of a function of this process."""
+        try:
+            directory = os.getcwd()
+        except OSError:
+            directory = os.sep
+        return cls([os.path.abspath(entry) if entry else directory for entry in sys.path], directory)
+
+
 class Launch:
     """`size` rank processes with a function loaded. Use as a context manager; `run` tasks while `usable`."""
 
-    def __init__(self, function: bytes, size: int, *, backend: str = "gloo", method: str = "auto") -> None:
+    def __init__(self, function: bytes, size: int, *, backend: str = "gloo", method: str = "auto",
+                 place: Place | None = None) -> None:
         self.size = size
         self.backend = backend
         self.usable = True
@@ -66,7 +84,8 @@ class Launch:
         for rank in range(size):
             self._selector.register(self._family.channels[rank], selectors.EVENT_READ, ("channel", rank))
             self._selector.register(self._family.outputs[rank], selectors.EVENT_READ, ("output", rank))
-        load = wire.encode({"do": "load", "function": function, "path": _module_path(), "directory": _directory(),
+        place = place or Place.here()
+        load = wire.encode({"do": "load", "function": function, "path": place.path, "directory": place.directory,
                             "gpus": os.environ.get("CUDA_VISIBLE_DEVICES") if backend == "nccl" else ""})
         self._load_errors: dict[int, RankOutcome] = {}
         self._loading = set(range(size))
@@ -280,17 +299,6 @@ def _signature(outcomes: list[RankOutcome]) -> list[tuple]:
     """What must not change while ranks wait. CPU time tells a wait that no ledger shows from a busy loop."""
     return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating,
              0.0 if outcome.pending else outcome.cpu) for outcome in outcomes]
-
-
-def _directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return os.sep
-
-
-def _module_path() -> list[str]:
-    return [os.path.abspath(entry) if entry else _directory() for entry in sys.path]
 
 
 class _Output:

@@ -8,7 +8,8 @@ import socket
 import sys
 import traceback
 
-from autograder.ranks import launch, processes, wire
+from autograder.ranks import processes, wire
+from autograder.ranks.launch import Place, pickled_function
 
 
 def serve(channel: socket.socket, _number: int = 0) -> None:
@@ -65,10 +66,11 @@ class _Notebook:
         if not callable(function):
             return {"why": f"{name} is a {type(function).__name__}, not a function.", "callable": False}
         try:
-            pickled = launch.pickled_function(function)
+            pickled = pickled_function(function)
         except BaseException as error:
             return {"why": str(error), "callable": True}
-        return {"function": pickled, "path": launch._module_path(), "directory": launch._directory()}
+        place = Place.here()
+        return {"function": pickled, "path": place.path, "directory": place.directory}
 
 
 class _Outputs:

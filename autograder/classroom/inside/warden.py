@@ -15,7 +15,9 @@ import threading
 import time
 import traceback
 
-from autograder.ranks import launch, processes, server, wire
+from autograder.grading import run_trials
+from autograder.ranks import processes, server, wire
+from autograder.ranks.launch import Place
 from autograder.ranks.processes import Family, StartError, wait_for_exit_status
 
 _GRACE_SECONDS = 3.0  # after the interrupt that ends a cell
@@ -161,18 +163,14 @@ class Warden:
 
     def check(self, name: str, stage: str, group: bool, timeout: float, trials: list) -> dict:
         """Run a function of the notebook on all trials, on ranks; the outcomes, as far as the trials went."""
-        from autograder.grading import _run
-
         answer = self.shell.ask({"do": "function", "name": name}, _ASK_SECONDS)
         if type(answer.get("function")) is not bytes:
             return {"did": "no function", "why": str(answer.get("why"))[:2000],
                     "callable": answer.get("callable") is True}
         path = [str(entry)[:4096] for entry in _list(answer.get("path"))[:100]]
-        directory = str(answer.get("directory"))
-        # A launch takes the module path and the folder of the notebook, not of the warden.
-        launch._module_path, launch._directory = (lambda: path), (lambda: directory)
         plan = {"stage": stage, "group": group, "timeout": timeout, "trials": trials}
-        outcomes = _run(answer["function"], plan, max(map(len, trials)), "gloo")
+        outcomes = run_trials(answer["function"], plan, max(map(len, trials)), "gloo",
+                              Place(path, str(answer.get("directory"))))
         found = [[outcome.to_dict() for outcome in ranks] for ranks in outcomes]
         results = [outcome["result"] or b"" for ranks in found for outcome in ranks]
         if sum(map(len, results)) > _RESULT_BYTES:
