@@ -457,16 +457,14 @@ class _Logged:
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         self._before = []
         for logger in map(logging.getLogger, ("traitlets", "tornado.application")):  # the other is the gradebook's
-            self._before.append((logger, logger.level, logger.propagate))
-            logger.addHandler(self._handler)
+            self._before.append((logger, logger.handlers, logger.level, logger.propagate))
+            logger.handlers, logger.propagate = [self._handler], False
             logger.setLevel(logging.INFO)
-            logger.propagate = False
 
     def __exit__(self, *_: object) -> None:
-        for logger, level, propagates in self._before:
-            logger.removeHandler(self._handler)
+        for logger, handlers, level, propagates in self._before:
+            logger.handlers, logger.propagate = handlers, propagates
             logger.setLevel(level)
-            logger.propagate = propagates
         with suppress(OSError):
             self._handler.close()
 

@@ -106,7 +106,7 @@ def test_grade_says_that_the_disk_is_full_and_finishes_when_it_is_not(root, plac
 
 
 @with_marks(*for_real)
-@pytest.mark.parametrize("place, rooms", [(".course", [0, 80_000]), ("autograded", [0, 70_000])])
+@pytest.mark.parametrize("place, rooms", [(".course", [0]), ("autograded", [0, 70_000])])
 def test_nbgrader_autograde_gives_no_zero_for_a_full_disk(root, place, rooms):
     command = ["-m", "nbgrader", "autograde", NAME]
     *full, free = on_a_small_disk(root, place, [command], rooms)
