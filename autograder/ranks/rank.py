@@ -88,7 +88,8 @@ class _Rank:
         """Take the learner's function, with the module path and working directory of its author, and the GPUs that it
         may see: on gloo none, so that it does the same on every machine."""
         import cloudpickle
-        if gpus is not None:
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+        if gpus is not None:  # None: all
             os.environ["CUDA_VISIBLE_DEVICES"] = gpus
         sys.path[:] = path + [entry for entry in sys.path if entry not in path]
         os.chdir(directory)
