@@ -88,9 +88,10 @@ def scale_sentence(factor: float, window: UpdateWindow) -> str:
     expected = window.expected_weights
     some = int(expected.argmax())
     cause = likely_cause(factor, window)
-    if not cause and 0 < factor < 1:
+    if not cause and factor > 0:
         whole, right = told_apart(window.weight_sum / factor, window.weight_sum)
-        cause = f"clipping, or a divisor of {whole} in place of {right}"
+        cause = f"a divisor of {whole} in place of {right}, or " + (
+            "clipping" if factor < 1 else "a factor on the loss or on the learning rate")
     cause = cause or "a factor on the loss or on the learning rate"
     which = "Every item" if float(expected.min()) == float(expected.max()) else "The heaviest item"
     got, due = told_apart(factor * expected[some], expected[some])

@@ -293,7 +293,7 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
     some = _some(len(made))
     found = dials.explain_update(items[some], gradients[:, some], window, rtol,
                                  None if outside is None else outside[:, some])
-    found = [_of_an_earlier_count(entry, window, earlier) for entry in found]
+    found = [_with_its_cause(entry, training, window, earlier) for entry in found]
     if alternatives:
         return [*alternatives, *reasons_of(found, window)]
     vague = found[0].key in ("unexplained", "window-boundaries")
@@ -317,16 +317,28 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
     return reasons
 
 
-def _of_an_earlier_count(entry: dials.Explanation, window: UpdateWindow,
-                         earlier: Sequence[float]) -> dials.Explanation:
-    """A factor on a right update whose likely cause is that the count of an earlier one was kept."""
-    kept = [count for count in earlier if entry.key == "pure-scale" and count != window.weight_sum
-            and math.isclose(entry.factor * count, window.weight_sum, rel_tol=1e-4)]
-    if not kept:
+def _with_its_cause(entry: dials.Explanation, training: Training, window: UpdateWindow,
+                    earlier: Sequence[float]) -> dials.Explanation:
+    """A factor on a right update, and its likely cause where that lies outside the window: the count of an earlier
+    one, or the outputs of an item, over which its loss is a sum."""
+    if entry.key != "pure-scale":
         return entry
+    cause = ""
     count = "W" if window.is_weighted else "N"
-    return replace(entry, sentence=f"{entry.sentence.splitlines()[0]}\nLikely cause: {count} = {kept[-1]:.6g} of an "
-                                   f"earlier update was kept; here {count} = {window.weight_sum:.6g}.")
+    kept = [n for n in earlier if n != window.weight_sum and _same(entry.factor * n, window.weight_sum)]
+    outputs = training.models["model"]["options"]["sizes"][-1] if training.item_losses is squared_losses else 1
+    if kept:
+        cause = f"{count} = {kept[-1]:.6g} of an earlier update was kept; here {count} = {window.weight_sum:.6g}"
+    elif outputs not in (1, window.world_size, max(window.microbatch_counts), window.weight_sum):
+        if _same(entry.factor * outputs, 1):
+            cause = f"a mean over the {outputs} outputs of an item, whose losses are added"
+        elif _same(entry.factor * outputs, 2):
+            cause = f"mse_loss, which has no ½ and takes a mean over the {outputs} outputs of an item, too"
+    return replace(entry, sentence=f"{entry.sentence.splitlines()[0]}\nLikely cause: {cause}.") if cause else entry
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-4)
 
 
 def _of_other_items(training: Training, update: ExpectedUpdate, models: nn.ModuleDict, gradients: Tensor, made: Tensor,

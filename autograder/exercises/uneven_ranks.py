@@ -5,8 +5,9 @@ places for the same rule, weight 1/N (or wᵢ/W) for every item, whoever holds i
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -166,7 +167,8 @@ def _weighted_step(draw: Draw, hidden: bool) -> list[Trial]:
             calls.append([["@model", *part, w, "@optimizer"] for part, w in zip(parts, given, strict=True)])
             if torch.cat(given).sum() > 0:
                 window = UpdateWindow.from_counts(counts, sample_weights=[w.double().tolist() for w in given])
-                expected.append(ExpectedCall((ExpectedUpdate(window, _joined(parts)),)))
+                expected.append(ExpectedCall((ExpectedUpdate(window, _joined(parts),
+                                                             alternatives=partial(_shares_of_items, window)),)))
         error = None if expected else Raises(ValueError, "the sample weights of all ranks sum to 0 (W = 0)")
         training = Training({"model": model}, _LR, squared_losses, tuple(expected), error)
         return training_trial(name, training, calls, counts=_by_rank([[len(w) for w in given] for given in windows]),
@@ -194,6 +196,20 @@ def _weighted_step(draw: Draw, hidden: bool) -> list[Trial]:
             trial("a rank whose weights are all 0", three, [three[0], zeros(2), three[2]]),
             trial("float32, an empty rank", weights([4, 1, 2]), weights([3, 0, 5]), dtype=torch.float32),
             trial("four ranks, one empty, one without weight", four, [four[0], zeros(0), zeros(2), four[3]])]
+
+
+def _shares_of_items(window: UpdateWindow, gradients: Tensor) -> Iterator[tuple[Reason, Tensor]]:
+    """Weighted local means with the factor P·n_r/N that belongs to plain ones."""
+    ranks = [window.item_ranks == rank for rank in range(window.world_size)]
+    sums = [float(window.item_weights[held].sum()) for held in ranks]
+    weights = torch.zeros_like(window.item_weights)
+    for held, total, count in zip(ranks, sums, window.rank_counts, strict=True):
+        weights[held] = window.item_weights[held] / (total or 1.0) * count / window.item_count
+    told = ", ".join(f"{count}/{window.item_count} and {total / window.weight_sum:.3g}"
+                     for count, total in zip(window.rank_counts, sums, strict=True))
+    yield Reason("divided-by-items", "Each rank's weighted mean entered with the rank's share of the items, not with "
+                 f"its share of the weights.\nThese shares are, rank by rank, {told}.", tuple(weights.tolist()),
+                 window), weights @ gradients
 
 
 # ---- item_sum_hook

@@ -94,7 +94,7 @@ class Ledger:
             for name in filter(functools.partial(hasattr, space), _FUNCTIONAL):
                 packet = getattr(space, name)
                 for operator in (packet, packet.default):
-                    operator._op = self._recording(operator._op, _Functional)
+                    operator._op = self._recording(operator._op, functools.partial(_Functional, name))
 
     def _recording(self, original: Callable, noted: Callable) -> Callable:
         def recorded(*args, **kwargs):
@@ -166,10 +166,10 @@ class _Seen:
 class _Functional:
     """A functional collective on its way below Python: its operation is a word among the arguments."""
 
-    method = "functional"
     work = None
 
-    def __init__(self, args: tuple, kwargs: dict) -> None:
+    def __init__(self, method: str, args: tuple, kwargs: dict) -> None:
+        self.method = method
         words = [a.upper() for a in (*args, *kwargs.values()) if isinstance(a, str)]
         self.op = next((word.lower() for word in words if word in _OPERATIONS), None)
         self.began = time.time_ns()
@@ -224,8 +224,10 @@ def _has_ended(entry: dict) -> bool:
 
 def _collective(entry: dict, done: bool, seen: list[_Seen], on_gpu: bool) -> Call:
     created = entry["time_created_ns"]
-    op = next((s.op for s in seen if s.op and s.began <= created and (s.ended is None or created <= s.ended)), None)
+    within = [s for s in seen if s.op and s.began <= created and (s.ended is None or created <= s.ended)]
     backend, _, called = entry["profiling_name"].partition(":")
+    if called == "all_reduce" and any("reduce_scatter" in s.method for s in within):
+        called = "reduce_scatter"  # gloo makes it of sums
     number, description = entry["process_group"][:2]
     group = {"default_pg": "default", "undefined": f"{number}"}.get(description, description)
     if on_gpu and backend == "gloo" and description in ("default_pg", "undefined"):
@@ -238,7 +240,7 @@ def _collective(entry: dict, done: bool, seen: list[_Seen], on_gpu: bool) -> Cal
         dtype="" if barrier or not dtypes else _FLIGHT_DTYPES.get(dtypes[0], dtypes[0].lower()),
         group=group,
         sequence=entry["collective_seq_id"],
-        op=op,
+        op=next((s.op for s in within), None),
         done=done,
     )
 

@@ -13,6 +13,7 @@ Nothing here knows what is right: all is handed back for the judge.
 """
 from __future__ import annotations
 
+import contextlib
 import re
 import weakref
 from collections.abc import Callable, Iterator
@@ -234,7 +235,8 @@ class _Meter:
         self.forwards += 1
 
     def _forward(self, _module: nn.Module, inputs: tuple) -> None:
-        self.rows.append(len(inputs[0]) if inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim else 0)
+        first = inputs[0] if inputs and isinstance(inputs[0], torch.Tensor) else torch.zeros(0, 0)
+        self.rows.append(len(first) if first.ndim > 1 else 1)  # a single row, as torch.func.vmap hands it on
         self.held.append(self._alive)
         self._at_forward()
 
@@ -250,9 +252,26 @@ class _Meter:
     def __enter__(self) -> None:
         self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda saved: saved.tensor)
         self._hooks.__enter__()
+        self._pauses, self._refuse_hooks = 0, torch.autograd.graph.disable_saved_tensors_hooks
+        torch.autograd.graph.disable_saved_tensors_hooks = self._paused
 
     def __exit__(self, *details: object) -> None:
+        torch.autograd.graph.disable_saved_tensors_hooks = self._refuse_hooks
         self._hooks.__exit__(*details)
+
+    @contextlib.contextmanager
+    def _paused(self, message: str) -> Iterator[None]:
+        """The transformations of torch.func refuse to run under hooks, so inside them nothing is metered."""
+        if not self._pauses:
+            self._hooks.__exit__()
+        self._pauses += 1
+        try:
+            with self._refuse_hooks(message):
+                yield
+        finally:
+            self._pauses -= 1
+            if not self._pauses:
+                self._hooks.__enter__()
 
 
 class _Saved:

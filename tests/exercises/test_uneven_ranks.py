@@ -259,6 +259,16 @@ def test_a_count_that_was_kept_is_told_with_both_counts(name, file, counts):
     assert verdict.diagnosis == "pure-scale" and re.search(f"Likely cause: {counts}", verdict.message), str(verdict)
 
 
+@pytest.mark.parametrize(("name", "file", "cause"), [
+    ("ddp_step", "wrong_cached_count", "N = 5 of an earlier update was kept"),
+    ("ddp_step", "wrong_mean_over_elements", "a mean over the 3 outputs of an item"),
+    ("ddp_step", "wrong_mse_loss", "mse_loss, which has no ½"),
+    ("weighted_step", "wrong_local_weights_global_items", "rank by rank, 2/8 and 0.316, 6/8 and 0.684")])
+def test_a_likely_cause_is_one_that_a_learner_can_find(name, file, cause):
+    verdict = grade(name, answer(name, file))
+    assert cause in verdict.message and "clipping" not in verdict.message, str(verdict)
+
+
 def test_what_goes_wrong_everywhere_is_told_about_an_ordinary_trial():
     verdict = grade("train_until_exhausted", answer("train_until_exhausted", "wrong_join"))
     special = [trial.name for trial in trials_of("train_until_exhausted") if trial.special]

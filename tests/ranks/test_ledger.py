@@ -49,6 +49,20 @@ def test_functional_collectives_show_their_operation():
     assert [call.elements for call in calls] == [4, 4, 8, 4, 4, 4, 4]
 
 
+def test_a_scattered_sum_is_called_so_where_gloo_makes_it_of_sums():
+    def scattered():
+        import torch.distributed._functional_collectives as functional
+        x, part = torch.ones(4), torch.ones(2)
+        dist.reduce_scatter_tensor(part, x)
+        dist.reduce_scatter(part, [x[:2], x[2:]])
+        functional.reduce_scatter_tensor(x, "sum", 0, dist.group.WORLD).wait()
+        dist.all_reduce(x)
+
+    calls = ledger_of(scattered)
+    assert [call.name for call in calls] == ["reduce_scatter"] * (len(calls) - 1) + ["all_reduce"]
+    assert sum(call.elements for call in calls) == 16
+
+
 def test_point_to_point_calls_stand_between_collectives_with_their_peer():
     def ring():
         x, y, rank = torch.ones(4), torch.ones(4), dist.get_rank()
