@@ -12,6 +12,7 @@ import errno
 import hashlib
 import logging
 import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -38,7 +39,8 @@ from autograder.classroom.results import Results
 from autograder.classroom.sandbox import NoSandbox, require
 from autograder.classroom.sealed import SealedExecute, StopGrading
 from autograder.classroom.submission import PreparedExecute, Result, Task
-from autograder.classroom.workers import Workers
+from autograder.classroom.workers import SCRATCH, Workers
+from autograder.ranks.scratch import clear
 
 MAX_MEGABYTES = 64.0
 _DISK = (*FULL, errno.EROFS, errno.EIO)
@@ -153,6 +155,7 @@ class Grading:
         if not self.sealed:
             print("Grading WITHOUT a sandbox: every submission runs with your rights.", file=sys.stderr, flush=True)
         self.results.clean()
+        clear(SCRATCH, tempfile.gettempdir())
         marks = self._marks()
         todo = [student for student in self.students if not self._is_done(student, marks)]
         self.report.up_to_date = len(self.students) - len(todo)
@@ -403,15 +406,17 @@ class _Writer(Autograde):
 
 @contextmanager
 def _quick() -> Iterator[None]:
-    """Two things that nbgrader makes anew some fifteen times a submission are made once while this context lasts: the
-    gradebook's engine, with the statements it has compiled, and the check that a fixed schema is one."""
-    engine, check = api.create_engine, nbgraderformat.common.jsonschema
-    api.create_engine = cache(engine)
+    """What nbgrader does anew some fifteen times a submission is done once while this context lasts: the gradebook's
+    engine, with the statements it has compiled, the search for its tables, the check that a fixed schema is one."""
+    before = api.create_engine, api.inspect, nbgraderformat.common.jsonschema
+    tables = api.Base.metadata
+    api.create_engine, api.inspect, tables.create_all = map(cache, (api.create_engine, api.inspect, tables.create_all))
     nbgraderformat.common.jsonschema = _Checker
     try:
         yield
     finally:
-        api.create_engine, nbgraderformat.common.jsonschema = engine, check
+        api.create_engine, api.inspect, nbgraderformat.common.jsonschema = before
+        del tables.create_all  # the method of its class is back
 
 
 class _Checker:

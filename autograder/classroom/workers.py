@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
+import dask
 from distributed import CancelledError, Client, KilledWorker, LocalCluster, WorkerPlugin
 
 from autograder.classroom.course import Refused
@@ -24,6 +25,7 @@ from autograder.ranks.scratch import Scratch
 CONNECT_SECONDS = 20.0
 WAIT_SECONDS = 120.0
 LOOK_SECONDS = 5.0
+SCRATCH = "graders-"
 AHEAD = 2  # tasks per worker that are under way, so that none waits for the grader
 
 
@@ -46,11 +48,13 @@ class Workers:
             if self._scheduler:
                 self._client = Client(self._scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             else:
-                self._scratch = Scratch("graders-")
+                self._scratch = Scratch(SCRATCH)
                 # The sandbox limits memory; dask's own limit would stop workers for what they do not hold.
-                self._cluster = LocalCluster(
-                    n_workers=self._jobs, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None,
-                    host="127.0.0.1", silence_logs=logging.CRITICAL, local_directory=self._scratch.name)
+                with dask.config.set({"temporary-directory": self._scratch.name}):
+                    self._cluster = LocalCluster(
+                        n_workers=self._jobs, threads_per_worker=1, processes=True, memory_limit=0,
+                        dashboard_address=None, host="127.0.0.1", silence_logs=logging.CRITICAL,
+                        local_directory=self._scratch.name)
                 self._client = Client(self._cluster, set_as_default=False)
                 if self._jobs <= len(cores := _cores()):
                     self._client.register_plugin(_OwnCore(cores))

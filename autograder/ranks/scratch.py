@@ -18,7 +18,7 @@ class Scratch:
     """A folder `PREFIX…` in the system's temporary folder, `name`, until `cleanup` or the end of this process."""
 
     def __init__(self, prefix: str) -> None:
-        _clear(prefix, tempfile.gettempdir())
+        clear(prefix, tempfile.gettempdir())
         while True:
             self._folder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
             self.name = self._folder.name
@@ -34,7 +34,7 @@ class Scratch:
 
 
 @cache
-def _clear(prefix: str, place: str) -> None:
+def clear(prefix: str, place: str) -> None:
     """Remove the folders of owners that are gone: once a process, and only what Scratch made for this user."""
     for lock in Path(place).glob(f"{prefix}*/{_LOCK}"):
         try:

@@ -363,8 +363,10 @@ def serial(template, tmp_path_factory) -> list[tuple]:
 
 
 @with_marks(*for_real)
-def test_ten_kills_of_the_real_grader_change_no_mark_and_leave_nobody_behind(template, serial, tmp_path):
+def test_ten_kills_of_the_real_grader_change_no_mark_and_leave_nothing_behind(template, serial, tmp_path):
     root = copied(template, tmp_path / "course")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     command = [sys.executable, "-m", "autograder", "grade", NAME, "--jobs", "2"]
     moments = random.Random(6)
 
@@ -381,9 +383,10 @@ def test_ten_kills_of_the_real_grader_change_no_mark_and_leave_nobody_behind(tem
         process_or(process, moments.uniform(0.0, 3.0))
 
     with nothing_left_behind():
-        assert any([killed(command, root, when) for when in 5 * (early, in_the_middle)])
+        assert any([killed(command, root, when, TMPDIR=str(temporary)) for when in 5 * (early, in_the_middle)])
     with nothing_left_behind():
-        assert subprocess.run(command, cwd=root).returncode == 0
+        assert subprocess.run(command, cwd=root, env={**os.environ, "TMPDIR": str(temporary)}).returncode == 0
+    assert not list(temporary.iterdir())
     assert rows(root) == serial
     assert subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.startswith("0 graded, 5 graded")
 

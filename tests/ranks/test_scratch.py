@@ -22,7 +22,7 @@ time.sleep(600)"""
 @pytest.fixture
 def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    scratch._clear.cache_clear()
+    scratch.clear.cache_clear()
     return tmp_path
 
 
