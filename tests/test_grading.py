@@ -198,6 +198,20 @@ def test_check_finds_the_exercise_by_the_functions_name():
     assert "✓ squared_error_gradients" in shown.getvalue()
 
 
+def unable(w, targets):
+    return torch.nn.Module()(targets)
+
+
+def unwritten(w, targets):
+    raise NotImplementedError()
+
+
+def test_only_a_stub_is_told_that_it_is_not_written():
+    assert grade("squared_error_gradients", unwritten).diagnosis == "not-implemented"
+    verdict = grade("squared_error_gradients", unable)
+    assert verdict.diagnosis == "raised" and 'missing the required "forward" function' in verdict.message, str(verdict)
+
+
 def test_a_quiz_without_its_key_notes_the_letter_and_with_it_gives_the_reason():
     reasons = {"A": "It is too small.", "B": "Each item weighs the same."}
     with redirect_stdout(io.StringIO()) as shown:

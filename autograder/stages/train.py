@@ -220,7 +220,7 @@ class _Meter:
     """Rows of each forward of a module, calls of what wraps it, saved activations alive when a forward begins."""
 
     def __init__(self, module: nn.Module, wrapper: nn.Module, at_forward: Callable[[], object]) -> None:
-        self._alive = 0
+        self._alive: weakref.WeakSet[_Saved] = weakref.WeakSet()
         self._at_forward = at_forward
         self.reset()
         module.register_forward_pre_hook(self._forward)
@@ -235,19 +235,18 @@ class _Meter:
         self.forwards += 1
 
     def _forward(self, _module: nn.Module, inputs: tuple) -> None:
+        if torch._C._current_graph_task_id() != -1:
+            return  # in a backward: activation checkpointing computes once more what it did not hold
         first = inputs[0] if inputs and isinstance(inputs[0], torch.Tensor) else torch.zeros(0, 0)
         self.rows.append(len(first) if first.ndim > 1 else 1)  # a single row, as torch.func.vmap hands it on
-        self.held.append(self._alive)
+        own = _memory(first)  # a checkpoint saves the inputs before the forward
+        self.held.append(sum(_memory(saved.tensor) != own for saved in self._alive))
         self._at_forward()
 
     def _pack(self, tensor: torch.Tensor) -> _Saved:
         saved = _Saved(tensor)
-        self._alive += 1
-        weakref.finalize(saved, self._release)
+        self._alive.add(saved)
         return saved
-
-    def _release(self) -> None:
-        self._alive -= 1
 
     def __enter__(self) -> None:
         self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda saved: saved.tensor)
@@ -272,6 +271,14 @@ class _Meter:
             self._pauses -= 1
             if not self._pauses:
                 self._hooks.__enter__()
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """Where a tensor's numbers lie; 0 for one that has no place of its own, as inside torch.func."""
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except NotImplementedError:
+        return 0
 
 
 class _Saved:
