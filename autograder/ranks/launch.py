@@ -6,6 +6,8 @@ vain (`report.stuck`), or at the deadline; in the last two cases the launch is o
 """
 from __future__ import annotations
 
+import importlib
+import io
 import os
 import selectors
 import sys
@@ -343,13 +345,28 @@ def pickled_function(function: Callable) -> bytes:
         try:
             if by_value:
                 cloudpickle.register_pickle_by_value(module)
-            return cloudpickle.dumps(function)
+            return _dumped(function)
         except Exception as error:
             raise TypeError(f"{getattr(function, '__name__', function)!r} cannot be sent to other processes: {error}. "
                             "Let it use only what it gets as arguments, imports, and plain values.") from error
         finally:
             if by_value:
                 cloudpickle.unregister_pickle_by_value(module)
+
+
+def _dumped(function: Callable) -> bytes:
+    """cloudpickle's, which knows plain modules only: `torch.ops` is of a kind of its own."""
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, value: object) -> object:
+            if isinstance(value, ModuleType) and type(value) is not ModuleType:
+                return importlib.import_module, (value.__name__,)
+            return super().reducer_override(value)
+
+    with io.BytesIO() as file:
+        Pickler(file).dump(function)
+        return file.getvalue()
 
 
 _pickling = threading.Lock()  # which modules travel by value is one setting for the whole process

@@ -11,6 +11,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import cloudpickle
 import pytest
 import torch
 import torch.distributed as dist
@@ -78,6 +79,15 @@ def test_closures_partials_lambdas_and_callable_objects_travel():
 
     for function in (lambda x: x * factor, partial(lambda y, x: x * y, 3), Times(3)):
         assert list(run_on_ranks(function, [(1,), (2,)], world_size=2)) == [3, 6]
+
+
+def test_a_function_that_names_an_operator_of_torch_travels():
+    def add():
+        return float(torch.ops.aten.add(torch.ones(()), 1))
+
+    with pytest.raises(TypeError, match="cannot pickle"):
+        cloudpickle.dumps(add)
+    assert list(run_on_ranks(add, world_size=2)) == [2.0, 2.0]
 
 
 def test_a_function_of_a_module_that_ranks_cannot_import_travels(tmp_path):
