@@ -49,7 +49,7 @@ _SEALED = "autograder.classroom.sealed.SealedExecute"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("assignment")
-    parser.add_argument("--jobs", type=_count, metavar="N", help="processes that grade, each on a core (default: all cores)")
+    parser.add_argument("--jobs", type=_count, metavar="N", help="processes that grade, a core each (default: all)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a running dask scheduler, say tcp://host:8786")
     parser.add_argument("--student", action="append", metavar="S", help="only this one's submission (may be repeated)")
     parser.add_argument("--exercise", metavar="E", help="only this exercise; marks of the others stay as they are")
