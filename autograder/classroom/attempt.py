@@ -4,6 +4,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
+import re
 import time
 from typing import Protocol
 
@@ -139,7 +140,7 @@ class Attempt:
         if self.ended is not None:
             return self._lost(name)
         try:
-            return self._choice(session, task) if isinstance(task, Choice) else self._check(session, task)
+            return self._choice(session, task) if isinstance(task, Choice) else self._check(session, task, name)
         except (Infrastructure, LookupError) as error:
             if not last:
                 raise Infrastructure(f"{self.where}: {error}") from error
@@ -151,7 +152,7 @@ class Attempt:
             raise self._told(answer)
         return mark_choice(task, answer.get("value"), plain_text(answer.get("type"), 60))
 
-    def _check(self, session: Session, task: Check) -> Mark:
+    def _check(self, session: Session, task: Check, grade_cell: str) -> Mark:
         began = time.monotonic()
         with Judge() as judge:
             plan = judge.ask(do="plan", exercise=task.exercise, trials=task.trials,
@@ -163,8 +164,11 @@ class Attempt:
                 why = plain_text(answer.get("why"), 1000)
                 if self.stopped and answer.get("callable") is not True:
                     return mark(LIMIT, task.exercise, "timed-out", f"{self.stopped}\n{why}")
-                key = "raised" if answer.get("callable") is True else "not-implemented"
-                return mark(ERROR, task.exercise, key, why)
+                if answer.get("callable") is True:
+                    return mark(ERROR, task.exercise, "raised", why)
+                if stop := self._where_it_stopped(task.name, grade_cell):
+                    return mark(ERROR, task.exercise, "raised", f"{stop}\n{why}")
+                return mark(ERROR, task.exercise, "not-implemented", why)
             if answer["did"] == "too much":
                 return mark(LIMIT, task.exercise, "rank-crashed", plain_text(answer.get("why"), 300))
             if answer["did"] == "over limit":
@@ -183,6 +187,23 @@ class Attempt:
                                outcomes=[[outcome.to_dict() for outcome in ranks] for ranks in outcomes])
         verdict = Verdict.from_dict(ruling["verdict"])
         return Mark(outcome_of(verdict, outcomes), verdict)
+
+    def _where_it_stopped(self, name: str, grade_cell: str) -> str:
+        """A sentence on the error in the cell that should define `name`: its last definition, or the answer cell."""
+        defines = re.compile(rf"^\s*(?:(?:async\s+)?def|class)\s+{re.escape(name)}\b|^\s*{re.escape(name)}\s*(?::.*)?=",
+                             re.MULTILINE)
+        place = next(index for index, one in self.grade_cells.items() if one == grade_cell)
+        ran = [index for index in sorted(self.outputs, reverse=True) if index < place]
+        definitions = [index for index in ran if defines.search(self.cells[index].source)]
+        answers = [index for index in ran if self.cells[index].metadata.get("nbgrader", {}).get("solution")]
+        for index in definitions[:1] or answers[:1]:
+            for output in self.outputs[index]:
+                if output.output_type == "error":
+                    line = re.match(r"line \d+", output.traceback[0])
+                    where = f" in {line[0]}" if line else ""
+                    said = f"{output.ename}: {output.evalue}".partition("\n")[0].rstrip(" .:")
+                    return f"The cell that should define {name} stopped{where}: {said}."
+        return ""
 
     def _nonsense(self, task: Check, why: str) -> Mark:
         self.settings.log.warning("What the ranks of %s sent is no result: %s", task.exercise, why)

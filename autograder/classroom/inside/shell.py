@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import base64
+import builtins
+import getpass
 import os
 import signal
 import socket
@@ -10,6 +12,9 @@ import traceback
 
 from autograder.ranks import processes, wire
 from autograder.ranks.launch import Place, pickled_function
+
+# Magics that Jupyter's kernel adds and that act on its page only: here they do nothing.
+_OF_THE_PAGE = ("autosave", "clear", "connect_info", "edit", "less", "man", "more", "qtconsole")
 
 
 def serve(channel: socket.socket, _number: int = 0) -> None:
@@ -33,9 +38,13 @@ class _Notebook:
 
     def __init__(self, output: int) -> None:
         os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+        os.environ |= {"PIP_RETRIES": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+                       "PATH": f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '/usr/bin:/bin')}"}
+        builtins.input = getpass.getpass = _nobody_answers
         sys.path.insert(0, "")
         self.outputs = _Outputs(output)
         self.ipython = _shell_class()(self.outputs)
+        sys.breakpointhook = lambda *_, **__: None
         sys.modules["__main__"] = self.ipython.user_module
 
     def cell(self, source: str, number: int) -> dict:
@@ -71,6 +80,10 @@ class _Notebook:
             return {"why": str(error), "callable": True}
         place = Place.here()
         return {"function": pickled, "path": place.path, "directory": place.directory}
+
+
+def _nobody_answers(prompt: object = "", *_: object, **__: object) -> str:
+    raise EOFError("Nobody is there to answer input() when a notebook is graded: write the value into the cell.")
 
 
 class _Outputs:
@@ -160,6 +173,7 @@ def _shell_class():
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.process import system
     from traitlets import Type
     from traitlets.config import Config
 
@@ -196,9 +210,24 @@ def _shell_class():
             super().__init__(config=config)
             type(self)._instance = self
             InteractiveShell._instance = self
+            for name in _OF_THE_PAGE:
+                self.register_magic_function(lambda line: None, "line", name)
 
         def ask_exit(self) -> None:
-            pass
+            """`exit()` ends nothing: a learner who ran the cells below it, all the same, wants them graded."""
+
+        def enable_matplotlib(self, gui: str | None = None) -> tuple:
+            """Pictures are drawn into the notebook, whatever is asked for: there is no screen."""
+            return super().enable_matplotlib("inline")
+
+        def enable_gui(self, gui: str | None = None) -> None:
+            """No window waits for events."""
+
+        def system(self, cmd: str) -> None:
+            """A shell command as IPython runs it, but one that asks gets no answer instead of waiting for it."""
+            if cmd.rstrip().endswith("&"):
+                raise OSError("Background processes not supported.")
+            self.user_ns["_exit_code"] = system(f"exec < /dev/null\n{self.var_expand(cmd, depth=1)}")
 
         def showtraceback(self, exc_tuple=None, *_: object, **__: object) -> None:
             self.caught.add(_described(exc_tuple[1] if exc_tuple else sys.exc_info()[1]))
@@ -235,7 +264,7 @@ def _described(error: BaseException | None) -> dict:
     if isinstance(error, SyntaxError):
         lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
     try:
-        message = str(error)
+        message = str(error.msg if isinstance(error, SyntaxError) else error)  # its line is in `lines`
     except Exception:
         message = "(its message could not be read)"
     return {"kind": "error", "name": type(error).__name__, "message": message[:4000],
