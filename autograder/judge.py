@@ -60,7 +60,8 @@ class Hearing:
             reasons = rule(trial, ranks)
             if reasons:
                 findings.append(Finding(number, tuple(reasons), trial.special or isinstance(trial.expected, Raises)))
-        common = {"exercise": self.exercise.name, "backend": backend, "trials": len(heard)}
+        common = {"exercise": self.exercise.name, "backend": backend if self.exercise.ranks else "none",
+                  "trials": len(heard)}
         if not findings and len(heard) == len(self.trials):
             return Verdict(**common, passed=True, credit=1.0, diagnosis=None, seconds=seconds,
                            message=_praise(self.exercise, self.trials))

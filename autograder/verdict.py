@@ -31,6 +31,7 @@ IN_THE_FIELD = frozenset((
     "full-window-divisor-on-partial-window", "duplicated-items", "second-term-misweighted",
     "parameter-groups-differ", "overflow-or-truncation", "wrong-return-value"))
 BLUE, ORANGE = "#0072B2", "#D55E00"  # told apart by colour-blind eyes, readable on white and on black
+NOT_RIGHT = "✗ not right"
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,7 @@ _ESCAPES = re.compile(
 
 def _as_text(verdict: Verdict) -> str:
     mark = "✓" if verdict.passed else "✗"
-    facts = [f"credit {_credit(verdict)}", plain_text(verdict.backend, 40), _plural(verdict.trials, "trial")]
-    lines = [f"{mark} {plain_text(verdict.exercise, 80)}   {', '.join(facts)}"]
+    lines = [f"{mark} {plain_text(verdict.exercise, 80)}   {', '.join(_facts(verdict))}"]
     lines += [f"  {line}" for line in _message_lines(verdict)]
     if verdict.passed:
         return "\n".join(lines)
@@ -188,15 +188,14 @@ def _bar(row: _Row, axis: _Axis) -> str:
 
 def _as_html(verdict: Verdict) -> str:
     # Style attributes only, colours inherited: the same text is readable in light, dark and feedback pages.
-    colour, word = (BLUE, "✓ right") if verdict.passed else ("#B34700", "✗ not right yet")
-    facts = [f"credit {_credit(verdict)}", plain_text(verdict.backend, 40), _plural(verdict.trials, "trial")]
+    colour, word = (BLUE, "✓ right") if verdict.passed else ("#B34700", f"{NOT_RIGHT} yet")
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;margin:4px 0;max-width:46em;'
         f'color:inherit;line-height:1.45">'
         f'<div><span style="background:{colour};color:#fff;font-weight:bold;border-radius:3px;'
         f'padding:1px 7px">'
         f"{word}</span> <code>{_escaped(verdict.exercise, 200)}</code> "
-        f'<span style="opacity:.75">{_escaped(" · ".join(facts), 200)}</span></div>'
+        f'<span style="opacity:.75">{_escaped(" · ".join(_facts(verdict)), 200)}</span></div>'
     ]
     if message := _message_lines(verdict):
         text = _escaped("\n".join(message), MESSAGE_BYTES).replace("\n", "<br>")
@@ -358,6 +357,13 @@ def _same(one: float, other: float, tolerance: float) -> bool:
 
 
 # ---- small things ------------------------------------------------------------------------------------------
+
+
+def _facts(verdict: Verdict) -> list[str]:
+    """The credit, and what ran: no backend where no ranks met, no trials where none began."""
+    backend = [] if verdict.backend == "none" else [plain_text(verdict.backend, 40)]
+    trials = [_plural(verdict.trials, "trial")] if verdict.trials else []
+    return [f"credit {_credit(verdict)}", *backend, *trials]
 
 
 def _message_lines(verdict: Verdict) -> list[str]:

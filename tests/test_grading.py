@@ -41,6 +41,7 @@ def test_a_verdict_says_how_many_trials_ran_on_what():
     verdict = grade("synchronized_item_mean", synchronized_item_mean)
     assert verdict.passed and verdict.credit == 1.0 and verdict.diagnosis is None and verdict.backend == "gloo"
     assert verdict.trials == len(drawn_trials(find("synchronized_item_mean"), "visible", 0))
+    assert grade("squared_error_gradients", squared_error_gradients).backend == "none", "no ranks met"
 
 
 def test_all_has_more_trials_than_visible():

@@ -63,6 +63,12 @@ def test_first_line_says_exercise_mark_credit_backend_and_trials():
     assert "credit 1/2" in str(dataclasses.replace(WRONG, credit=0.5))
 
 
+def test_what_did_not_run_is_not_named():
+    nothing_ran = Verdict("f", False, 0.0, "not-implemented", "There is no f.", backend="none")
+    assert str(nothing_ran).split("\n")[0] == "✗ f   credit 0"
+    assert Balance(nothing_ran._repr_html_()).text.startswith("✗ not right yet f credit 0There is no f.")
+
+
 def test_text_shows_weights_as_fractions_and_decimals():
     for fact in ("1/4 = 0.25", "1/12 ≈ 0.08333", "1/8 = 0.125", "█"):
         assert fact in str(WRONG)

@@ -24,3 +24,4 @@ def configure(c, *, secret_file: str) -> None:
         "nbgrader.preprocessors.GetGrades", "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor"))
     if f"{PAGES}.SanitizeLearners" not in feedback:
         c.GenerateFeedback.preprocessors = [*feedback, f"{PAGES}.SanitizeLearners"]
+    c.GenerateFeedback.setdefault("exporter_class", f"{PAGES}.FeedbackExporter")

@@ -1,7 +1,9 @@
 """Sealed grading in parts, and a small class through a real `nbgrader autograde`. The bank is in test_hostile.py."""
 
+import logging
 import math
 import os
+import re
 import shutil
 import signal
 import struct
@@ -9,8 +11,10 @@ import subprocess
 import sys
 import time
 from copy import deepcopy
+from html import unescape
 from pathlib import Path
 
+import nbformat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +28,7 @@ import sealed_course  # noqa: E402
 from sealed_course import NAME, POINTS, RIGHT, autograded, nbgrader, nothing_left_behind, results, submit  # noqa: E402
 
 from autograder.classroom import outcomes, pages, sandbox, seal, seccomp  # noqa: E402
+from autograder.classroom.attempt import Attempt  # noqa: E402
 from autograder.classroom.grade_cells import Check, Choice, read_grade_cell  # noqa: E402
 from autograder.classroom.outcomes import Mark, mark_choice  # noqa: E402
 from autograder.classroom.session import Infrastructure, Session, checked_outcomes  # noqa: E402
@@ -38,6 +43,7 @@ try:
     no_sandbox = ""
 except sandbox.NoSandbox as error:
     no_sandbox = str(error)
+SOURCE = Path(__file__).resolve().parents[2] / "source"
 needs_sandbox = pytest.mark.skipif(bool(no_sandbox), reason=no_sandbox)
 
 
@@ -217,6 +223,31 @@ def test_pages_keep_verdicts_and_no_markup_of_learners():
     assert set(clean.metadata) == {"kernelspec", "language_info"}
 
 
+@pytest.mark.parametrize("file", sorted(SOURCE.glob("*/*.ipynb")), ids=lambda file: file.stem)
+def test_every_formula_of_an_assignment_is_drawn_without_a_network(file):
+    cells = [cell for cell in nbformat.read(file, as_version=4).cells if cell.cell_type == "markdown"]
+    page = "".join(pages.clean_markdown(cell.source) for cell in cells)
+    left = re.findall(r"\$[^$]*\$", re.sub("<(code|pre).*?</(code|pre)>", "", page, flags=re.DOTALL))
+    assert "<math" in page and not left
+
+
+@pytest.mark.parametrize(("tex", "drawn"), [
+    (r"\tfrac12 x_i^2", "<mfrac><mn>1</mn><mn>2</mn></mfrac><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>"),
+    (r"\frac{1}{12}\sum_i \bar g_i < 10^{-6}", "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>12</mn></mrow></mfrac>"
+     '<munder><mo>∑</mo><mi>i</mi></munder><msub><mover accent="true"><mi>g</mi><mo>¯</mo></mover><mi>i</mi></msub>'
+     "<mo>&lt;</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow></msup>"),
+])
+def test_formulas_are_drawn(tex, drawn):
+    assert pages.clean_markdown(f"${tex}$").strip() == f'<p><math display="inline"><mrow>{drawn}</mrow></math></p>'
+
+
+@pytest.mark.parametrize("source", [
+    r"$\begin{x}y$", "$x^$", "$x_1_2$", "${x$", "$x}$", "a $ sign", "`$x$`", r"$\text{a$"])
+def test_what_is_no_formula_that_is_known_stays(source):
+    page = pages.clean_markdown(source)
+    assert "<math" not in page and source.strip("`") in unescape(page)
+
+
 # ---- the sandbox -------------------------------------------------------------------------------------------
 
 def test_settings_cost_no_imports():
@@ -247,11 +278,16 @@ def own_templates(monkeypatch):
         template.close()
 
 
-def run_cell(session: Session, source: str) -> str:
-    """What a learner's cell prints, or its error."""
+def outputs_of(session: Session, source: str) -> list[dict]:
     answer = session.ask({"do": "cell", "source": source, "number": 1, "seconds": 30.0}, 60.0)
     assert answer["did"] == "cell" and answer["ended"] is None, answer
-    return "".join(output.get("text") or f"{output['name']}: {output['message']}" for output in answer["outputs"])
+    return answer["outputs"]
+
+
+def run_cell(session: Session, source: str) -> str:
+    """What a learner's cell prints, or its error."""
+    return "".join(output.get("text") or f"{output['name']}: {output['message']}"
+                   for output in outputs_of(session, source) if output["kind"] in ("stream", "error"))
 
 
 @needs_sandbox
@@ -347,6 +383,93 @@ def test_a_package_that_lies_in_a_writable_folder_is_visible(tmp_path):
     assert run.stdout.strip() == str(tmp_path / "autograder" / "survey" / "table.py"), run.stderr
 
 
+# ---- what works in Jupyter works sealed --------------------------------------------------------------------
+
+ABOVE_A_DEFINITION = (
+    "%matplotlib inline", "%matplotlib widget", "%matplotlib notebook", "%matplotlib qt", "%matplotlib",
+    "%matplotlib agg", "get_ipython().run_line_magic('matplotlib', 'inline')", "%pylab inline", "%gui tk",
+    "%config InlineBackend.figure_format = 'retina'", "%config InlineBackend.rc = {}", "%load_ext autoreload",
+    "%autoreload 2", "%env WORLD=2", "%autosave 60", "%clear", "%who", "%timeit -n1 -r1 1 + 1", "%time one = 1", "!cat",
+    "!echo said", "names = !ls /usr", "%cd /tmp", "%pip --version", "%pip install --quiet no-package-of-this-name",
+    "!pip install no-package-of-this-name", "print?", "%debug", "%reset", "breakpoint()", "exit()", "quit", "help(len)",
+    "import asyncio\nawait asyncio.sleep(0)", "async def one():\n    return 1\nassert await one() == 1",
+    "import warnings\nwarnings.warn('careful')", "import logging\nlogging.warning('careful')",
+    "import sys\nprint('careful', file=sys.stderr)\nsys.stdout.flush()", "%xmode Minimal", "%precision 3",
+    "from tqdm import tqdm\nfor _ in tqdm(range(3)): pass", "from tqdm.auto import trange\nfor _ in trange(3): pass",
+    "from IPython.display import HTML, clear_output, display\ndisplay(HTML('<b>'), display_id='a')\nclear_output()",
+    "from IPython.display import update_display\nupdate_display('b', display_id='a')",
+    "import ipywidgets\nipywidgets.interact(lambda x: x, x=(0, 3))", "from ipywidgets import IntSlider\nIntSlider()",
+    "%%time", "%%capture", "%%capture said\nprint(1)\nprint(2)")
+CELLS_OF_THEIR_OWN = (
+    ("%%bash\necho from bash", "from bash\n"), ("%%sh\necho from sh", "from sh\n"), ("%%python\nprint(3)", "3\n"),
+    ("%%writefile note.txt\n1", "Writing note.txt\n"), ("%%timeit -n1 -r1\n1", ""), ("%%html\n<b>x</b>", ""),
+    ("%%latex\n$x$", ""), ("%%javascript\n1", ""))
+
+
+@needs_sandbox
+@pytest.mark.timeout(400)
+def test_habits_of_notebooks_keep_a_definition():
+    lost = {}
+    with Session(sandbox.Limits()) as session:
+        for number, above in enumerate(ABOVE_A_DEFINITION):
+            said = run_cell(session, f"{above}\ndef answer():\n    return {number}")
+            if run_cell(session, "print(answer())") != f"{number}\n":
+                lost[above] = said
+        for source, printed in CELLS_OF_THEIR_OWN:
+            said = run_cell(session, source)
+            if "Error" in said or printed not in said:
+                lost[source] = said
+    assert not lost
+
+
+@needs_sandbox
+@pytest.mark.parametrize("way", ["", "%matplotlib inline\n", "%matplotlib widget\n"])
+def test_a_figure_arrives_as_a_picture(way):
+    draw = way + "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.plot([1, 2])\n"
+    with Session(sandbox.Limits()) as session:
+        for last, kinds in (("plt.show()", ["display"]), ("print()", ["display"]), ("figure", ["result", "display"])):
+            outputs = outputs_of(session, draw + last)  # a figure that is a value, too, comes twice, as in Jupyter
+            assert [output["kind"] for output in outputs if "image/png" in output.get("data", {})] == kinds, outputs
+
+
+@needs_sandbox
+def test_a_question_to_nobody_is_one_clear_error():
+    with Session(sandbox.Limits()) as session:
+        for asks in ("input('How many ranks? ')", "import getpass\ngetpass.getpass()"):
+            assert run_cell(session, asks).endswith(
+                "EOFError: Nobody is there to answer input() when a notebook is graded: write the value into the cell.")
+
+
+class OneAttempt:
+    limits, unsealed, log = sandbox.Limits(), False, logging.getLogger("test")
+    cell_timeout, check_timeout, submission_timeout = 8.0, 60.0, 120.0
+
+    def hidden_seed(self, exercise: str) -> int:
+        return 1
+
+
+@needs_sandbox
+@pytest.mark.parametrize(("answer", "diagnosis", "says"), [
+    ("x = 1\ndef is_equivalent(a: Tensor, b):\n    return True", "raised",
+     "The cell that should define is_equivalent stopped in line 2: NameError: name 'Tensor' is not defined."),
+    ("import flash_attn\nfrom flash_attn import is_equivalent", "raised",
+     "The cell that should define is_equivalent stopped in line 1: ModuleNotFoundError: No module named 'flash_attn'."),
+    ("def is_equivalent(a, b):\n    return a ==", "raised",
+     "The cell that should define is_equivalent stopped in line 2: SyntaxError: invalid syntax."),
+    ("is_equal = 1", "not-implemented", "There is no is_equivalent in the notebook when its check comes. Define it"),
+    ("is_equivalent = 1\n1 / 0", "raised", "stopped in line 2: ZeroDivisionError: division by zero.\n"
+                                           "is_equivalent is a int, not a function."),
+])
+def test_a_function_that_is_missing_because_its_cell_stopped_says_so(answer, diagnosis, says):
+    cells = [new_code_cell("1 / 0"), *sealed_course.exercise("is_equivalent", 1.0, "", "check(is_equivalent)", "")]
+    cells[1].source = answer
+    attempt = Attempt(OneAttempt(), cells, {"is_equivalent": "check(is_equivalent)"})
+    attempt.go(last=True)
+    mark = attempt.marks["is_equivalent"]
+    assert (mark.outcome, mark.verdict.diagnosis) == ("error", diagnosis)
+    assert says in mark.verdict.message
+
+
 # ---- a class -----------------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
@@ -414,11 +537,36 @@ def test_without_a_sandbox_grading_stops_and_nothing_is_lost(course, tmp_path):
 
 @needs_sandbox
 @pytest.mark.timeout(400)
+def test_feedback_is_written_for_its_reader(course):
+    root, released, broken = course
+    submit(root, released, "e_reads", RIGHT | {"is_equivalent": "def is_equivalent(a, b, rtol=1):\n    return True"})
+    submit(root, broken, "e_reads", {"asserts": "x = 1"}, name="broken")
+    pages = {}
+    for name in (NAME, "broken"):
+        for command in ("autograde", "generate_feedback"):
+            status, said = nbgrader(root, command, name, "--student=e_reads")
+            assert status == 0, said
+        pages[name] = (root / "feedback" / "e_reads" / name / f"{name}.html").read_text()
+    page = pages[NAME]
+    for name in RIGHT:
+        assert f'<li><a href="#{name}"><code>{name}</code></a> (Score:' in page
+    assert "Test cell" not in page and "Your answer" in page
+    assert "✓ right" in page and "✗ not right</span>" in page and "not right yet" not in page
+    assert "<pre>15.0</pre>" not in page.replace("\n", "")
+    assert any(output.output_type == "execute_result" and output.data["text/plain"] == "15.0"
+               for output in sealed_course.cell(autograded(root, "e_reads"), "synchronized_item_mean").outputs)
+    assert "not graded yet</span>" in pages["broken"] and pages["broken"].count("It needs a mark by hand") == 2
+    for rule in ("summary { display: list-item", ".rendered_html td { padding", ".prompt { display: none"):
+        assert rule in page.split("<body>")[0]
+
+
+@needs_sandbox
+@pytest.mark.timeout(400)
 def test_a_killed_grader_leaves_nothing_behind(course):
     root, released, _ = course
-    submit(root, released, "e_killed", RIGHT | {"is_equivalent": "import time\ntime.sleep(600)"})
+    submit(root, released, "f_killed", RIGHT | {"is_equivalent": "import time\ntime.sleep(600)"})
     with nothing_left_behind():
-        grader = subprocess.Popen([sys.executable, "-m", "nbgrader", "autograde", NAME, "--student=e_killed"], cwd=root,
+        grader = subprocess.Popen([sys.executable, "-m", "nbgrader", "autograde", NAME, "--student=f_killed"], cwd=root,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in grader.stderr:
             if "Autograding" in line:
