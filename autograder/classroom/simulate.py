@@ -1,7 +1,8 @@
 """`python -m autograder simulate`: a class of varied real submissions, for load tests and for trying things out.
 
 Each is the released notebook with answers put in: right ones in different ways, each misconception of the banks,
-broken notebooks, hostile ones. They lie in submitted/, where collecting would put them, as handed in by sim-0001, …
+broken notebooks, hostile ones; five learners are enough for one of each kind. They lie in submitted/, where collecting
+would put them, as handed in by sim-0001, …
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import ast
 import json
 import random
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -34,7 +36,7 @@ BROKEN = {
 class Submission:
     """What one learner hands in. answers: by exercise, in place of the solution; diagnoses: keys the reasons may carry.
 
-    untouched: the released notebook as it is. tampers: also copies one check and deletes another.
+    kind: one of KINDS. untouched: the released notebook as it is. tampers: also copies one check and deletes another.
     """
 
     student: str
@@ -43,6 +45,7 @@ class Submission:
     diagnoses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     untouched: bool = False
     tampers: bool = False
+    kind: str = "right"
 
 
 class Material:
@@ -90,27 +93,40 @@ def submissions(material: Material, students: int, seed: int = 0) -> Iterator[Su
     wrong = [file for name in material.exercises for file in material.bank(name, "wrong")]
     chance.shuffle(wrong)
     in_turn = cycle(wrong)
-    for number in range(students):
+    kinds = dealt(students)
+    chance.shuffle(kinds)
+    for number, kind in enumerate(kinds):
         student = f"{PREFIX}{number + 1:04}"
-        (kind,) = chance.choices(list(KINDS), list(KINDS.values()))
+        if not material.exercises and kind in ("misconception", "broken"):
+            kind = "right"
         answers = {name: chance.choice(files).read_text() for name in material.exercises
                    if chance.random() < 0.5 and (files := material.bank(name, "right"))}
+        if kind == "right":
+            yield Submission(student, "right", answers)
+            continue
         answers |= {name: f'{name} = "{chance.choice("ABCD")}"' for name in material.questions
                     if chance.random() < 0.25}
-        if kind == "right" or not material.exercises:
-            yield Submission(student, "right", answers)
+        if kind == "unfinished":
+            yield Submission(student, "untouched", untouched=True, kind=kind)
         elif kind == "misconception":
             file = next(in_turn)
             name = file.parent.name
             yield Submission(student, f"{name}: {file.stem.removeprefix('wrong_').replace('_', ' ')}",
-                             {**answers, name: file.read_text()}, {name: diagnoses(file)})
-        elif kind == "unfinished":
-            yield Submission(student, "untouched", untouched=True)
+                             {**answers, name: file.read_text()}, {name: diagnoses(file)}, kind=kind)
         elif kind == "broken":
             story, name = chance.choice(list(BROKEN)), chance.choice(material.exercises)
-            yield Submission(student, f"{name}: {story}", {**answers, name: BROKEN[story].format(name=name)})
+            yield Submission(student, f"{name}: {story}", {**answers, name: BROKEN[story].format(name=name)},
+                             kind=kind)
         else:
             yield _hostile(material, student, answers, chance)
+
+
+def dealt(students: int) -> list[str]:
+    """A kind for each: all kinds, most frequent first, then whichever is furthest behind its share."""
+    counts: Counter[str] = Counter()
+    for number in range(1, students + 1):
+        counts[max(KINDS, key=lambda kind: (not counts[kind], KINDS[kind] * number / 100 - counts[kind]))] += 1
+    return list(counts.elements())
 
 
 def _hostile(material: Material, student: str, answers: dict[str, str], chance: random.Random) -> Submission:
@@ -118,9 +134,10 @@ def _hostile(material: Material, student: str, answers: dict[str, str], chance: 
     exercise = "synchronized_item_mean"
     files = sorted((material.tests / "hostile" / "functions").glob("*.py"))
     if exercise not in material.exercises or not files:
-        return Submission(student, "one check copied, one deleted", answers, tampers=True)
+        return Submission(student, "one check copied, one deleted", answers, tampers=True, kind="hostile")
     file = chance.choice(files)
-    return Submission(student, f"hostile: {file.stem.replace('_', ' ')}", {**answers, exercise: file.read_text()})
+    return Submission(student, f"hostile: {file.stem.replace('_', ' ')}", {**answers, exercise: file.read_text()},
+                      kind="hostile")
 
 
 def diagnoses(file: Path) -> tuple[str, ...]:
@@ -159,15 +176,16 @@ def run(arguments: argparse.Namespace) -> int:
     except LookupError as error:
         print(error, file=sys.stderr)
         return 1
-    stories = {}
+    stories, counts = {}, Counter()
     for submission in submissions(material, arguments.students, arguments.seed):
         write(material, submission, arguments.into)
         stories[submission.student] = submission.story
+        counts[submission.kind] += 1
     story_file = arguments.into / f"{PREFIX}stories-{arguments.assignment}.json"
     story_file.write_text(json.dumps(stories, indent=1) + "\n")
-    print(f"{len(stories)} submissions of {arguments.assignment} are in {arguments.into}/. {story_file} says what each "
-          "is.")
-    print(f"Grade them: python -m autograder grade {arguments.assignment}")
+    print(f"{len(stories)} submissions of {arguments.assignment} are in {arguments.into}/. Grade them: "
+          f"python -m autograder grade {arguments.assignment}")
+    print(f"{', '.join(f'{counts[kind]} {kind}' for kind in KINDS)}: {story_file} says which is what.")
     return 0
 
 

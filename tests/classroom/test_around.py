@@ -240,6 +240,16 @@ def test_a_simulated_class_has_all_kinds_and_every_misconception(material):
     assert found == list(simulate.submissions(material, 600)) != list(simulate.submissions(material, 600, seed=1))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_small_simulated_class_has_every_kind_and_a_large_one_the_shares(material, seed):
+    small, large = (list(simulate.submissions(material, size, seed)) for size in (8, 600))
+    assert {one.kind for one in small} == set(simulate.KINDS)
+    counts = Counter(one.kind for one in large)
+    assert all(abs(counts[kind] - 6 * share) <= 1 for kind, share in simulate.KINDS.items())
+    assert all((one.kind == "right") == (one.story == "right") for one in large)
+    assert not any(set(one.answers) & set(material.questions) for one in large if one.kind == "right")
+
+
 def test_a_simulated_submission_is_the_released_notebook_with_answers(material):
     for one in simulate.submissions(material, 40):
         notebook = material.notebook(one)
@@ -252,6 +262,8 @@ def test_a_simulated_submission_is_the_released_notebook_with_answers(material):
 def test_simulate_writes_where_collecting_would(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert main(["simulate", "--students", "3", "--into", str(tmp_path)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1].startswith("1 right, 1 misconception, 1 unfinished, 0 broken, 0 hostile: ")
     assert sorted(path.name for path in tmp_path.glob("sim-0*/item_mean")) == ["item_mean"] * 3
     assert set(json.loads((tmp_path / "sim-stories-item_mean.json").read_text())) == {f"sim-000{i}" for i in (1, 2, 3)}
     monkeypatch.chdir(tmp_path)
