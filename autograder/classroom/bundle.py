@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.classroom.course import Course, Refused
+from autograder.classroom.course import Course, Refused, disk_trouble
 from autograder.classroom.lab import released
 from autograder.classroom.preprocessors import without_hidden
 from autograder.classroom.simulate import BEGIN, END
@@ -66,10 +66,14 @@ def bundle(course: Course, target: Path, assignments: Iterable[str] = (), exchan
         raise Refused("The bundle would give answers away, and is not made:\n" + "\n".join(found[:20]))
     top = target.stem
     unfinished = target.with_name(f".{target.name}.unfinished")
-    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(f"{top}/{name}", content)
-    unfinished.replace(target)
+    try:
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in files.items():
+                archive.writestr(f"{top}/{name}", content)
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise Refused(disk_trouble(error, target)) from None
     return list(files)
 
 

@@ -12,18 +12,22 @@ import re
 import secrets
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
 from autograder.classroom.course import Course, Refused, disk_trouble
 from autograder.classroom.grade import MAX_MEGABYTES
 from autograder.classroom.guard import NotPlain, check_plain, odd_files
+from autograder.classroom.marks import counted
 
 # Canvas: lastfirst_LATE_12345_67890_name-1.ipynb; Moodle: First Last_12345_assignsubmission_file_/name.ipynb
 CANVAS = re.compile(r"^(?P<student>[^_/]+)_(?:LATE_)?\d+_\d+_[^/]*$")
 MOODLE = re.compile(r"^(?P<student>[^/]+)_\d+_assignsubmission_(?:file|onlinetext)_?$")
+_MOST = MAX_MEGABYTES * 1e6
+_BY_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # where UPLOADS is a folder that nbgrader wrote
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,18 +38,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: all notebooks were taken in; 1: some were not, or none are there; each with its reason."""
+    """0: all is taken in, or there in a newer version; 1: something else is not, or there is nothing to take."""
     try:
         course = Course(Path.cwd())
         names = _names(arguments.names) if arguments.names else {}
-        taken, refused = collect(course, arguments.assignment, arguments.uploads, arguments.pattern, names)
-    except (Refused, OSError, re.error, zipfile.BadZipFile) as error:
+        taken, left = collect(course, arguments.assignment, arguments.uploads, arguments.pattern, names)
+    except (Refused, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{len(taken)} notebooks of {arguments.assignment} are in {course.folders.submitted_directory}/.")
-    for path, why in refused.items():
-        print(f"Not taken: {path}: {why}", file=sys.stderr)
-    return 1 if refused or not taken else 0
+    print(f"{counted(len(taken), 'notebook')} of {arguments.assignment} taken into "
+          f"{course.folders.submitted_directory}/.")
+    for one in left:
+        print(f"Not taken: {one.path}: {one.why}", file=sys.stderr)
+    without = sorted({one.student for one in left if one.student} - {student for student, _ in taken}
+                     - {one.student for one in left if one.older})
+    if without:
+        print(f"Nothing is taken from {counted(len(without), 'learner')}: {', '.join(without)}.", file=sys.stderr)
+    return 0 if all(one.older for one in left) and (taken or left) else 1
 
 
 @dataclass(frozen=True)
@@ -57,32 +66,67 @@ class Upload:
     written: datetime
 
 
+@dataclass(frozen=True)
+class Left:
+    """A file that was not taken in: why, and whose it is where its path says that. older: a newer one counts."""
+
+    path: PurePosixPath
+    why: str
+    student: str | None = None
+    older: bool = False
+
+
 def collect(course: Course, assignment: str, uploads: Path, pattern: str | None = None,
-            names: dict[str, str] | None = None) -> tuple[list[Path], dict[str, str]]:
-    """Put uploads where nbgrader's collect would; (files written, path → why it was not taken).
+            names: dict[str, str] | None = None) -> tuple[list[tuple[str, Path]], list[Left]]:
+    """Put uploads where nbgrader's collect would; ((student, file written), …), and what was left, learner by learner.
 
     Of several by one learner the newest counts; what is already there and newer stays.
     """
+    _check_pattern(pattern)
     cells = {name: _grade_ids(course, assignment, name) for name in course.notebooks(assignment)}
     found: dict[tuple[str, str], Upload] = {}
-    refused: dict[str, str] = {}
-    for upload in _uploads(uploads, refused):
+    left: list[Left] = []
+    for upload in _uploads(uploads):
         student = student_of(upload.path, pattern)
         student = (names or {}).get(student, student)
+        if student is not None and not _is_plain(student):
+            student = None
+        if isinstance(upload, Left):
+            left.append(replace(upload, student=student))
+            continue
         notebook = _notebook(upload.content, cells)
-        if student is None or not _is_plain(student):
-            refused[str(upload.path)] = "its path does not say whose it is: name the learner with --pattern or --names"
+        if student is None:
+            left.append(Left(upload.path, "its path does not say whose it is: name the learner with --pattern or "
+                             "--names"))
         elif notebook is None:
-            refused[str(upload.path)] = f"it is no notebook of {assignment}"
-        elif (student, notebook) not in found or found[student, notebook].written <= upload.written:
-            found[student, notebook] = upload
+            left.append(Left(upload.path, f"it is no notebook of {assignment}", student))
+        else:
+            before = found.get((student, notebook), upload)
+            older, newer = sorted((before, upload), key=lambda each: each.written)
+            if before is not upload:
+                left.append(Left(older.path, f"{newer.path} of the same learner counts", student, older=True))
+            found[student, notebook] = newer
     taken = []
-    for key, upload in sorted(found.items()):
+    for (student, notebook), upload in sorted(found.items(), key=lambda entry: entry[0]):
         try:
-            taken.append(_put(course, assignment, *key, upload))
+            file = _put(course, assignment, student, notebook, upload)
         except NotPlain as error:
-            refused[str(upload.path)] = str(error)
-    return [file for file in taken if file is not None], refused
+            left.append(Left(upload.path, str(error), student))
+            continue
+        if file is None:
+            left.append(Left(upload.path, "the submission that is there is newer", student, older=True))
+        else:
+            taken.append((student, file))
+    return taken, sorted(left, key=lambda one: (one.student or "", str(one.path)))
+
+
+def _check_pattern(pattern: str | None) -> None:
+    try:
+        named = pattern is None or "student" in re.compile(pattern).groupindex
+    except re.error as error:
+        raise Refused(f"--pattern {pattern!r} is no regular expression: {error}.") from None
+    if not named:
+        raise Refused(f"--pattern {pattern!r} does not say where the learner is: it needs a group (?P<student>…).")
 
 
 def student_of(path: PurePosixPath, pattern: str | None = None) -> str | None:
@@ -101,27 +145,51 @@ def _is_plain(student: str) -> bool:
     return bool(student.strip()) and not student.startswith(".") and not re.search(r"[/\\*?\[\]{}\x00-\x1f]", student)
 
 
-def _uploads(place: Path, refused: dict[str, str]) -> Iterator[Upload]:
-    limit = MAX_MEGABYTES * 1e6
+def _uploads(place: Path) -> Iterator[Upload | Left]:
+    """What there is, in the order of its names; what nobody uploaded, such as a system's hidden files, is left out."""
     if place.is_dir():
-        odd = {path: why for path, why in odd_files(place, limit) if path.suffix == ".ipynb" or path.is_dir()}
-        refused |= {path.relative_to(place).as_posix(): why for path, why in odd.items()}
-        for file in sorted(path for path in place.rglob("*.ipynb") if path not in odd and path.is_file()):
+        odd = dict(odd_files(place, _MOST))
+        for file in sorted(path for path in place.rglob("*") if path in odd or path.is_file()):
             inside = PurePosixPath(file.relative_to(place).as_posix())
-            if ".ipynb_checkpoints" not in inside.parts:
-                yield Upload(inside, file.read_bytes(), datetime.fromtimestamp(file.stat().st_mtime, timezone.utc))
+            if not _is_noise(inside):
+                why = odd.get(file) or _no_notebook(inside)
+                yield Left(inside, why) if why else Upload(
+                    inside, file.read_bytes(), datetime.fromtimestamp(file.stat().st_mtime, timezone.utc))
     elif place.is_file():
-        with zipfile.ZipFile(place) as archive:
+        try:
+            archive = zipfile.ZipFile(place)
+        except zipfile.BadZipFile:
+            raise Refused(f"{place} is no folder and no zip file: give what the LMS lets you download.") from None
+        with archive:
             for entry in archive.infolist():
                 inside = PurePosixPath(entry.filename)
-                if entry.is_dir() or inside.suffix != ".ipynb" or inside.parts[0] == "__MACOSX":
-                    continue
-                if entry.file_size > limit:
-                    refused[str(inside)] = f"it has {entry.file_size / 1e6:.0f} MB"
-                else:
-                    yield Upload(inside, archive.read(entry), datetime(*entry.date_time, tzinfo=timezone.utc))
+                if not entry.is_dir() and not _is_noise(inside):
+                    yield _in_zip(archive, entry, inside)
     else:
         raise Refused(f"There is no folder and no zip file {place}.")
+
+
+def _in_zip(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, inside: PurePosixPath) -> Upload | Left:
+    parts = entry.filename.replace("\\", "/").split("/")
+    if ".." in parts or inside.is_absolute():
+        return Left(inside, "its path leads out of the archive; no LMS writes that")
+    if entry.file_size > _MOST:
+        return Left(inside, f"it has {entry.file_size / 1e6:.0f} MB")
+    if why := _no_notebook(inside):
+        return Left(inside, why)
+    try:
+        return Upload(inside, archive.read(entry), datetime(*entry.date_time, tzinfo=timezone.utc))
+    except (RuntimeError, ValueError, zipfile.BadZipFile, zlib.error, EOFError) as error:  # encrypted, damaged
+        return Left(inside, f"it cannot be read ({error})")
+
+
+def _no_notebook(path: PurePosixPath) -> str:
+    return "" if path.suffix == ".ipynb" else "it is no notebook (.ipynb)"
+
+
+def _is_noise(path: PurePosixPath) -> bool:
+    hidden = any(part.startswith(".") and not part.startswith("..") for part in path.parts)
+    return hidden or path.parts[:1] == ("__MACOSX",) or path.name in _BY_NBGRADER
 
 
 def _grade_ids(course: Course, assignment: str, notebook: str) -> set[str]:
@@ -171,5 +239,8 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _names(file: Path) -> dict[str, str]:
-    with file.open(newline="") as rows:
-        return {row[0].strip(): row[1].strip() for row in csv.reader(rows) if len(row) >= 2}
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as rows:
+            return {row[0].strip(): row[1].strip() for row in csv.reader(rows) if len(row) >= 2}
+    except (OSError, ValueError, csv.Error) as error:
+        raise Refused(f"--names {file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None

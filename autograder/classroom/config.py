@@ -84,6 +84,8 @@ def configure(c, root: str | Path, *, course_id: str = COURSE_ID, state: str | P
     # One grader an assignment; and links in a submission, or in the exchange, are not followed.
     c.Autograde.exporter_class = "autograder.classroom.guard.GuardedExporter"
     c.ExchangeFactory.collect = "autograder.classroom.guard.Collect"
+    # Else feedback of the class ends at the first submission that did not come through the exchange.
+    c.ExchangeFactory.release_feedback = "autograder.classroom.guard.ReleaseFeedback"
     c.ExecuteToTheEnd.secret_file = str(state / "secret")
     c.ExecuteToTheEnd.submission_timeout = SUBMISSION_SECONDS
 

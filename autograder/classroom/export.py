@@ -1,7 +1,8 @@
 """`python -m autograder export ASSIGNMENT`: marks as a CSV file, for people, for Canvas or for Moodle.
 
 "csv" has points, outcome and reason per exercise. "canvas" and "moodle" have what their gradebooks import. A learner
-whose marks by hand are not all given yet is left out of these two, unless asked for.
+whose marks by hand are not all given yet is left out of these two, unless asked for. Whose submission could not be
+graded has no mark: an empty one and the reason in "csv", no row in the others, where it would become a zero.
 """
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ import argparse
 import csv
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from autograder.classroom.course import Course, Refused
-from autograder.classroom.marks import LearnerMarks, class_marks
+from autograder.classroom.course import Course, Refused, disk_trouble
+from autograder.classroom.marks import LearnerMarks, class_marks, counted
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -31,15 +32,39 @@ def run(arguments: argparse.Namespace) -> int:
     except Refused as refused:
         print(refused, file=sys.stderr)
         return 1
-    waiting = [learner.student for learner in learners if learner.waits]
-    if arguments.format != "csv" and not arguments.unfinished:
-        learners = [learner for learner in learners if not learner.waits]
+    written = learners
+    if arguments.format != "csv":
+        written = [one for one in learners if not one.not_graded and (arguments.unfinished or not one.waits)]
     target = arguments.to or Path(f"grades-{arguments.assignment}-{arguments.format}.csv")
-    target.write_text(FORMATS[arguments.format](arguments.assignment, most, learners), encoding="utf-8", newline="")
-    print(f"{target}: {len(learners)} learners.")
+    if written:
+        try:
+            target.write_text(FORMATS[arguments.format](arguments.assignment, most, written), encoding="utf-8",
+                              newline="")
+        except OSError as error:
+            print(disk_trouble(error, target), file=sys.stderr)
+            return 1
+        print(f"{target}: {counted(len(written), 'learner')}.")
+    else:
+        print(f"{target} is not written: nobody would be in it.", file=sys.stderr)
+    for line in _unmarked(learners, arguments.format != "csv" and not arguments.unfinished):
+        print(line, file=sys.stdout if written else sys.stderr)
+    return 0 if written else 1
+
+
+def _unmarked(learners: Iterable[LearnerMarks], left_out: bool) -> Iterator[str]:
+    """Who has no whole mark, and what to do about it."""
+    waiting = [one for one in learners if one.waits]
     if waiting:
-        print(f"{len(waiting)} wait for marks by hand: {', '.join(waiting[:10])}{' …' if len(waiting) > 10 else ''}.")
-    return 0
+        what = dict.fromkeys(f"{name} (could not be judged)" if mark.outcome else f"the written answer {name}"
+                             for one in waiting for name, mark in one.exercises.items() if mark.points is None)
+        yield (f"{counted(len(waiting), 'learner')} {'waits' if len(waiting) == 1 else 'wait'} for marks by hand: "
+               f"{_some([one.student for one in waiting])}. To be marked in formgrader: {_some(list(what))}."
+               + " With --unfinished they are exported with the points that they have so far." * left_out)
+    yield from (f"Not graded: {one.student}: {one.not_graded}" for one in learners if one.not_graded)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + " …" * (len(names) > 10)
 
 
 def as_csv(assignment: str, most: dict[str, float], learners: Iterable[LearnerMarks]) -> str:
@@ -51,7 +76,8 @@ def as_csv(assignment: str, most: dict[str, float], learners: Iterable[LearnerMa
     rows = [head]
     for one in learners:
         row = [assignment, *map(_text, (one.student, one.last_name, one.first_name, one.email, one.submitted)),
-               _number(one.total), _number(sum(most.values())), _number(one.penalty), "yes" if one.waits else "no"]
+               "" if one.not_graded else _number(one.total), _number(sum(most.values())), _number(one.penalty),
+               "yes" if one.waits else "no"]
         for mark in one.exercises.values():
             row += ["" if mark.points is None else _number(mark.points), _number(mark.most), mark.outcome,
                     mark.diagnosis, _text(mark.message)]

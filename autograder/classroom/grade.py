@@ -378,6 +378,10 @@ class Grading:
         except OperationalError as error:
             self._why_not_written(student, error)
             raise
+        try:
+            self.results.mark_not_graded(student, why)  # export and report tell it too
+        except OSError as error:
+            raise Refused(disk_trouble(error, self.results.folder)) from None
         self.report.failed[student] = why
         self._progress.update()
 

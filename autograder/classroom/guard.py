@@ -2,12 +2,13 @@
 
 nbgrader copies what lies beside a notebook and follows symbolic links, so a link to the gradebook would come back as
 feedback, and a link to a device would never end. `GuardedExporter` is what every Autograde converter makes first, from
-a command as from formgrader; `Collect` is nbgrader's collect.
+a command as from formgrader; `Collect` is nbgrader's collect, `ReleaseFeedback` its release_feedback.
 """
 from __future__ import annotations
 
 import glob
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -18,7 +19,7 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import ignore_patterns
 from traitlets import Bool
 
@@ -171,3 +172,30 @@ class Collect(ExchangeCollect):
 def _opened(path: str, flags: int) -> int:
     """Who owns the folder can put a link or a pipe in a file's place at any moment."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+# ---- releasing feedback ------------------------------------------------------------------------------------
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """nbgrader's release_feedback, which leaves out whom the exchange cannot reach and goes on with the others.
+
+    A page lies in the exchange under a name made from the secret that submitting left beside the notebook: what was
+    put into submitted/ by other ways has none, nor anybody who could fetch the page.
+    """
+
+    def copy_files(self) -> None:
+        names = self.coursedir.format_path(self.coursedir.feedback_directory, "(?P<student>.*)",
+                                           self.coursedir.assignment_id, escape=True)
+        excluded, left_out = self.coursedir.student_id_exclude.split(","), []
+        for folder in sorted(glob.glob(self.src_path)):
+            if not glob.glob(os.path.join(glob.escape(folder), "*.html")):
+                continue
+            if all(os.path.isfile(os.path.join(folder, name)) for name in ("submission_secret.txt", "timestamp.txt")):
+                self.src_path = glob.escape(folder)
+                super().copy_files()
+            elif (found := re.fullmatch(names, folder)) and found["student"] not in excluded:
+                left_out.append(found["student"])
+        if left_out:
+            self.log.warning("Not released, since these were not handed in through the exchange: %s. Give them their "
+                             "pages in %s yourself.", ", ".join(left_out), self.coursedir.feedback_directory)

@@ -1,7 +1,7 @@
 """Marks with their reasons, read from the gradebook and from the graded notebooks: what export and report show."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,9 @@ from nbgrader.api import MissingEntry
 
 from autograder.classroom.course import Course, Refused
 from autograder.classroom.outcomes import MIME
+from autograder.classroom.results import Results
+
+NOT_GRADED = "not graded"  # what stands in the place of an outcome where a submission could not be graded
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,10 @@ class ExerciseMark:
 
 @dataclass(frozen=True)
 class LearnerMarks:
-    """One learner's marks for one assignment. exercises by grade_id, in order; penalty is taken off the total."""
+    """One learner's marks for one assignment. exercises by grade_id, in order; penalty is taken off the total.
+
+    not_graded: why there is no mark at all, which is neither a zero nor a mark that a person has yet to give.
+    """
 
     student: str
     first_name: str
@@ -35,14 +41,24 @@ class LearnerMarks:
     submitted: str
     exercises: dict[str, ExerciseMark]
     penalty: float
+    not_graded: str = ""
+
+    @property
+    def points(self) -> float:
+        """What there is so far, before penalties."""
+        return sum(mark.points or 0.0 for mark in self.exercises.values())
 
     @property
     def total(self) -> float:
-        return max(sum(mark.points or 0.0 for mark in self.exercises.values()) - self.penalty, 0.0)
+        return max(self.points - self.penalty, 0.0)
 
     @property
     def waits(self) -> bool:
-        return any(mark.points is None for mark in self.exercises.values())
+        return not self.not_graded and any(mark.points is None for mark in self.exercises.values())
+
+
+def counted(number: float, noun: str) -> str:
+    return f"{number:g} {noun}" if number == 1 else f"{number:g} {noun}s"
 
 
 def class_marks(course: Course, assignment: str) -> tuple[dict[str, float], list[LearnerMarks]]:
@@ -63,13 +79,26 @@ def class_marks(course: Course, assignment: str) -> tuple[dict[str, float], list
             said = _said(course, assignment, student.id, notebooks)
             marks = {grade.name: grade for notebook in handed_in.notebooks for grade in notebook.grades}
             exercises = {name: _mark(marks.get(name), points, said.get(name, {})) for name, points in most.items()}
+            why = _why_not_graded(course, assignment, student.id, notebooks, marks.values())
+            if why:
+                exercises = {name: ExerciseMark(None, points, NOT_GRADED, "", why) for name, points in most.items()}
             learners.append(LearnerMarks(
                 student.id, student.first_name or "", student.last_name or "", student.email or "",
                 student.lms_user_id or "", str(handed_in.timestamp or ""), exercises,
-                float(handed_in.late_submission_penalty or 0.0)))
+                float(handed_in.late_submission_penalty or 0.0), why))
     if not learners:
         raise Refused(f"Nobody has marks for {assignment} yet: python -m autograder grade {assignment}")
     return most, learners
+
+
+def _why_not_graded(course: Course, assignment: str, student: str, notebooks: list[str], grades: Iterable) -> str:
+    """Why a submission did not come through grading; "" where it did: it has a graded notebook, or just marks."""
+    folder = course.folder("autograded", student, assignment)
+    if any((folder / f"{name}.ipynb").is_file() for name in notebooks):
+        return ""
+    marked = any(grade.auto_score is not None or grade.manual_score is not None for grade in grades)
+    kept = Results(course.state / "graded" / assignment).not_graded(student)
+    return kept or ("" if marked else f"this says why: python -m autograder grade {assignment}")
 
 
 def _mark(grade, most: float, said: dict) -> ExerciseMark:

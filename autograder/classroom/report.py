@@ -1,25 +1,33 @@
 """`python -m autograder report ASSIGNMENT`: a page about the class: which exercise, which diagnosis, how many.
 
-What to teach again tomorrow comes first. One HTML file without scripts; what learners wrote is escaped.
+What to teach again tomorrow comes first. One HTML file without scripts; what learners wrote is escaped. Whose
+submission could not be graded is named at its end and counted nowhere else.
 """
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from autograder.classroom.course import Course, Refused
-from autograder.classroom.marks import LearnerMarks, class_marks
+from autograder.classroom.course import Course, Refused, disk_trouble
+from autograder.classroom.marks import ExerciseMark, LearnerMarks, class_marks, counted
+from autograder.classroom.outcomes import ERROR, INFRASTRUCTURE, LIMIT, RIGHT
 
 AGAIN = 5  # reasons at the top of the page
+SENTENCE = 160  # characters of a reason that are shown unopened
+_IN_WORDS = {"": "marked by hand", INFRASTRUCTURE: "marked by hand", ERROR: "with an error",
+             LIMIT: "stopped at a limit"}
+_LETTER = re.compile(r"([A-Z]) is (?:not )?right\.")  # how the verdict on a question begins
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem;vertical-align:top;
 border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap}.bar{background:#0072B2;height:.8rem}
-.bar.wrong{background:#D55E00}code{font-size:.9em}summary{cursor:pointer}h3{margin-bottom:.2rem}
+.bar.wrong{background:#D55E00}pre{white-space:pre-wrap}code{font-size:.9em}summary{cursor:pointer}h3{margin-bottom:.2rem}
 @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"""
 
 
@@ -35,16 +43,24 @@ def run(arguments: argparse.Namespace) -> int:
         print(refused, file=sys.stderr)
         return 1
     target = arguments.to or Path(f"report-{arguments.assignment}.html")
-    target.write_text(page(arguments.assignment, most, learners), encoding="utf-8")
-    print(f"{target}: {len(learners)} learners.")
-    for line in again(learners)[:AGAIN]:
-        print(f"  {line.count:4} of {len(learners)}  {line.exercise}: {line.diagnosis}")
+    try:
+        target.write_text(page(arguments.assignment, most, learners), encoding="utf-8")
+    except OSError as error:
+        print(disk_trouble(error, target), file=sys.stderr)
+        return 1
+    graded = [one for one in learners if not one.not_graded]
+    print(f"{target}: {counted(len(graded), 'learner')}.")
+    for line in again(graded)[:AGAIN]:
+        print(f"  {line.count:4} of {len(graded)}  {line.exercise}: {line.diagnosis}: {line.sentence}")
+    for one in learners:
+        if one.not_graded:
+            print(f"Not graded: {one.student}: {one.not_graded}")
     return 0
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A diagnosis of an exercise, whom it was given to, and an example of the message."""
+    """A diagnosis of an exercise, whom it was given to, and the message of the first of them."""
 
     exercise: str
     diagnosis: str
@@ -55,58 +71,94 @@ class Reason:
     def count(self) -> int:
         return len(self.students)
 
+    @property
+    def sentence(self) -> str:
+        """What the diagnosis says, in one line."""
+        return textwrap.shorten(self.message.partition("\n")[0], SENTENCE, placeholder=" …")
+
 
 def again(learners: Sequence[LearnerMarks]) -> list[Reason]:
-    """Why marks were lost, most frequent first; what nobody has begun is no misconception and is left out."""
-    students: dict[tuple[str, str], list[str]] = defaultdict(list)
-    messages: dict[tuple[str, str], str] = {}
+    """Why marks were lost, most frequent first, a question's letters apart; what nobody has begun is left out."""
+    given: dict[tuple[str, str, str | None], list[tuple[str, str]]] = defaultdict(list)
     for one in learners:
         for name, mark in one.exercises.items():
             if mark.diagnosis and mark.diagnosis != "not-implemented":
-                students[name, mark.diagnosis].append(one.student)
-                messages.setdefault((name, mark.diagnosis), mark.message)
-    found = [Reason(*key, tuple(names), messages[key]) for key, names in students.items()]
-    return sorted(found, key=lambda reason: (-reason.count, reason.exercise, reason.diagnosis))
+                given[name, mark.diagnosis, _letter(mark)].append((one.student, mark.message))
+    found = [Reason(name, diagnosis, tuple(student for student, _ in told), told[0][1])
+             for (name, diagnosis, _), told in given.items()]
+    return sorted(found, key=lambda reason: (-reason.count, reason.exercise, reason.diagnosis, reason.message))
+
+
+def _letter(mark: ExerciseMark) -> str | None:
+    """What a learner chose where a question was asked."""
+    found = _LETTER.match(mark.message)
+    return found[1] if found else None
 
 
 def page(assignment: str, most: dict[str, float], learners: Sequence[LearnerMarks]) -> str:
     """The whole page."""
-    reasons = again(learners)
-    body = [f"<h1>{escape(assignment)}: {len(learners)} learners</h1>", *_overview(most, learners),
-            "<h2>What to teach again</h2>", *(_table(reasons[:AGAIN], len(learners), True) if reasons else
-                                              ["<p>Nobody was given a reason.</p>"]),
-            "<h2>Exercise by exercise</h2>"]
-    for name, points in most.items():
-        body += [f"<h3>{escape(name)} <small>({points:g} points)</small></h3>", *_outcomes(name, learners)]
-        own = [reason for reason in reasons if reason.exercise == name]
-        body += _table(own, len(learners), False) if own else []
+    graded, others = ([one for one in learners if bool(one.not_graded) is kind] for kind in (False, True))
+    reasons = again(graded)
+    body = [f"<h1>{escape(assignment)}: {counted(len(graded), 'learner')}</h1>", *_overview(most, graded, len(others)),
+            "<h2>What to teach again</h2>", *(_table(reasons[:AGAIN], len(graded), True) if reasons else
+                                              ["<p>Nobody was given a reason.</p>"])]
+    if graded:
+        body.append("<h2>Exercise by exercise</h2>")
+        for name, points in most.items():
+            marks = [one.exercises[name] for one in graded]
+            body += [f"<h3>{escape(name)} <small>({counted(points, 'point')})</small></h3>", *_outcomes(marks)]
+            own = [reason for reason in reasons if reason.exercise == name]
+            body += _table(own, len(graded), False) if own else []
+    if others:
+        body += ['<h2 id="not-graded">Not graded</h2><p>These have no mark, and are in no number above.</p><ul>',
+                 *(f"<li>{escape(one.student)}: {escape(one.not_graded)}</li>" for one in others), "</ul>"]
     return (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(assignment)}</title>'
             f"<style>{_STYLE}</style><body>{''.join(body)}</body></html>\n")
 
 
-def _overview(most: dict[str, float], learners: Sequence[LearnerMarks]) -> Iterator[str]:
-    totals = sorted(one.total for one in learners)
-    middle = (totals[(len(totals) - 1) // 2] + totals[len(totals) // 2]) / 2
-    waiting = sum(one.waits for one in learners)
-    yield (f"<p>Median {middle:g} of {sum(most.values()):g} points, lowest {totals[0]:g}, highest {totals[-1]:g}. "
-           f"{waiting} wait for a mark by hand.</p>")
+def _overview(most: dict[str, float], graded: Sequence[LearnerMarks], others: int) -> Iterator[str]:
+    if others:
+        yield f'<p>{counted(others, "more submission")} could not be <a href="#not-graded">graded</a>.</p>'
+    if not graded:
+        return
+    points = sorted(one.points for one in graded)
+    middle = (points[(len(points) - 1) // 2] + points[len(points) // 2]) / 2
+    yield f"<p>Median {middle:g} of {sum(most.values()):g} points, lowest {points[0]:g}, highest {points[-1]:g}"
+    late = sum(one.penalty > 0 for one in graded)
+    yield f", before late penalties ({counted(late, 'learner')} with one)." if late else "."
+    waiting = sum(one.waits for one in graded)
+    if waiting:
+        yield (f" {counted(waiting, 'learner')} {'waits' if waiting == 1 else 'wait'} for a mark by hand, which counts "
+               "as 0 until then.")
+    yield "</p>"
 
 
-def _outcomes(name: str, learners: Sequence[LearnerMarks]) -> Iterator[str]:
-    counts = Counter("waits for a mark by hand" if mark.points is None else mark.outcome or "marked by hand"
-                     for mark in (one.exercises[name] for one in learners))
-    not_begun = sum(one.exercises[name].diagnosis == "not-implemented" for one in learners)
-    yield "<p>" + ", ".join(f"{count} {escape(outcome)}" for outcome, count in counts.most_common())
-    yield f" ({not_begun} not begun).</p>" if not_begun else ".</p>"
+def _outcomes(marks: Sequence[ExerciseMark]) -> Iterator[str]:
+    counts = Counter(map(_ending, marks))
+    yield "<p>" + ", ".join(f"{count} {escape(ending)}" for ending, count in counts.most_common()) + "."
+    letters = Counter(filter(None, map(_letter, marks)))
+    right = {_letter(mark) for mark in marks if mark.outcome == RIGHT}
+    if letters:
+        yield " Chosen: " + ", ".join(f"{letters[letter]} × {letter}{' (right)' * (letter in right)}"
+                                      for letter in sorted(letters)) + "."
+    yield "</p>"
+
+
+def _ending(mark: ExerciseMark) -> str:
+    """How an exercise ended, in words that a number goes before."""
+    if mark.points is None:
+        return "waiting for a mark by hand"
+    return "not begun" if mark.diagnosis == "not-implemented" else _IN_WORDS.get(mark.outcome, mark.outcome)
 
 
 def _table(reasons: Sequence[Reason], learners: int, with_exercise: bool) -> Iterator[str]:
-    yield "<table><tr>" + "<th>exercise</th>" * with_exercise + "<th>diagnosis</th><th>learners</th><th></th></tr>"
+    yield ("<table><tr>" + "<th>exercise</th>" * with_exercise
+           + "<th>diagnosis, as the first learner was told it</th><th>learners</th><th></th></tr>")
     for reason in reasons:
         share = reason.count / learners
         yield "<tr>" + f"<td>{escape(reason.exercise)}</td>" * with_exercise
-        yield (f"<td><details><summary><code>{escape(reason.diagnosis)}</code></summary>"
+        yield (f"<td><details><summary><code>{escape(reason.diagnosis)}</code> {escape(reason.sentence)}</summary>"
                f"<pre>{escape(reason.message)}</pre><p>{escape(', '.join(reason.students))}</p></details></td>"
                f'<td class="n">{reason.count} ({share:.0%})</td>'
-               f'<td style="width:40%"><div class="bar wrong" style="width:{100 * share:.1f}%"></div></td></tr>')
+               f'<td style="width:25%"><div class="bar wrong" style="width:{100 * share:.1f}%"></div></td></tr>')
     yield "</table>"

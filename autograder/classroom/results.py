@@ -3,6 +3,7 @@
 `.course/graded/ASSIGNMENT/STUDENT/NOTEBOOK-KEY.json` holds what a worker found; the key is a digest of all that decides
 it. `.course/graded/ASSIGNMENT/STUDENT/written.json` is written last, when gradebook and graded notebooks have it: for
 each notebook the key and what its cells are worth, and for each grade cell the mark that the gradebook then had.
+`.course/graded/ASSIGNMENT/STUDENT/not-graded.json` holds why a submission could not be graded.
 """
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from autograder.classroom.submission import Result
 
 _WRITTEN = "written.json"
+_NOT_GRADED = "not-graded.json"
 
 
 class Results:
@@ -53,9 +55,17 @@ class Results:
 
     def mark_written(self, student: str, **what: Mapping) -> None:
         _write(self.folder / student / _WRITTEN, {name: dict(value) for name, value in what.items()})
+        (self.folder / student / _NOT_GRADED).unlink(missing_ok=True)
 
     def forget_written(self, student: str) -> None:
         (self.folder / student / _WRITTEN).unlink(missing_ok=True)
+
+    def not_graded(self, student: str) -> str:
+        """Why a student's submission could not be graded, "" where nothing is said about it."""
+        return str((_read(self.folder / student / _NOT_GRADED) or {}).get("why", ""))
+
+    def mark_not_graded(self, student: str, why: str) -> None:
+        _write(self.folder / student / _NOT_GRADED, {"why": why})
 
     def _file(self, student: str, notebook: str, key: str) -> Path:
         return self.folder / student / f"{notebook}-{key}.json"

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 import shutil
+import subprocess
 import sys
 import zipfile
 from collections import Counter
@@ -16,13 +18,16 @@ from jupyter_server.extension.config import ExtensionConfigManager
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
-from sealed_course import NAME, RIGHT, cell  # noqa: E402
+from fake_workers import FakeWorkers  # noqa: E402
+from sealed_course import NAME, RIGHT, cell, submit  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import bundle, collect, export, report, simulate  # noqa: E402
-from autograder.classroom.config import course_secret  # noqa: E402
+from autograder.classroom import bundle, collect, export, grade, outcomes, report, simulate  # noqa: E402
+from autograder.classroom.config import COURSE_ID, course_secret  # noqa: E402
 from autograder.classroom.course import Course, Refused  # noqa: E402
-from autograder.classroom.marks import ExerciseMark, LearnerMarks  # noqa: E402
+from autograder.classroom.grade_cells import Choice  # noqa: E402
+from autograder.classroom.marks import ExerciseMark, LearnerMarks, class_marks  # noqa: E402
+from autograder.notebook import judge_choice  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,8 +79,24 @@ def test_the_course_s_own_bundle_holds_no_answer(tmp_path, monkeypatch):
     assert len(reasons) > 20
     assert not any(reason in text for reason in reasons for text in notebooks.values())
 
+    readme = files["class/README.md"]
+    assert "git clone" not in readme and set(re.findall(r"\bmake (\w+)", readme)) - {"copies"} == {"env", "lab"}
+    named = {path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", readme) if not path.startswith("work/")}
+    assert {"notebooks/", "release/"} <= named
+    assert all(any(name.startswith(f"class/{path}") for name in files) for path in named), named
 
-@pytest.mark.parametrize("where", ["release/sealed/sealed.ipynb", "notebooks/lesson.ipynb", "README.md"])
+
+@pytest.mark.parametrize(("exchange", "how"), [
+    (None, "upload that one file"), ("/srv/exchange", "nbgrader submit sealed")])
+def test_the_bundle_says_how_to_hand_in(course, exchange, how):
+    bundle.bundle(course, course.root / "class.zip", exchange=exchange)
+    with zipfile.ZipFile("class.zip") as archive:
+        readme = archive.read("class/README.md").decode()
+    assert f"`work/{NAME}/{NAME}.ipynb`" in readme and how in readme
+    assert ("Assignment List" in readme) == (exchange is not None)
+
+
+@pytest.mark.parametrize("where", ["release/sealed/sealed.ipynb", "notebooks/lesson.ipynb", "LICENSE"])
 def test_a_bundle_with_a_solution_in_it_is_not_made(course, where):
     solution = RIGHT["synchronized_item_mean"]
     file = course.root / where
@@ -95,7 +116,7 @@ def test_a_bundle_with_a_solution_in_it_is_not_made(course, where):
 @pytest.mark.parametrize("text", ["{secret}", sealed_course.KEYED])
 def test_a_bundle_with_the_secret_or_a_quiz_key_in_it_is_not_made(course, text):
     secret = course_secret(course.root / ".course" / "secret").hex()
-    (course.root / "README.md").write_text(text.replace("{secret}", secret))
+    (course.root / "LICENSE").write_text(text.replace("{secret}", secret))
     with pytest.raises(Refused, match="give answers away"):
         bundle.bundle(course, course.root / "class.zip")
 
@@ -170,8 +191,131 @@ def test_report_counts_reasons_and_escapes_what_learners_wrote():
     (first,) = report.again(learners)
     assert (first.exercise, first.diagnosis, first.students) == ("mean", "mean-of-rank-means", ("a", "b"))
     page = report.page("week <1>", MOST, learners)
-    assert "2 (50%)" in page and "1 wait for a mark by hand" in page
+    assert "2 (50%)" in page and "1 learner waits for a mark by hand" in page
     assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_report_says_what_each_diagnosis_means_unopened():
+    page = report.page("a", MOST, [learner("s", message="Ranks of 1 item count as much.\nSecond line.")])
+    unopened = re.sub("</summary>.*?</details>", "", page, flags=re.DOTALL)
+    assert "<code>mean-of-rank-means</code> Ranks of 1 item count as much." in unopened
+    assert "Second line" in page and "Second line" not in unopened
+
+
+def test_report_counts_letters_and_keeps_what_each_taught_apart():
+    def answered(student: str, letter: str | None) -> LearnerMarks:
+        verdict = judge_choice("q1", letter, "B", {"A": "One.", "B": "Two.", "C": "Three."})
+        outcome = outcomes.mark_choice(Choice("q1", "q1", "B", {"A": "", "B": "", "C": ""}), letter, "str").outcome
+        marks = {"q1": ExerciseMark(2.0 * verdict.passed, 2.0, outcome, verdict.diagnosis or "", verdict.message)}
+        return LearnerMarks(student, "", "", "", "", "", marks, 0.0)
+
+    learners = [answered(str(number), letter) for number, letter in enumerate(["A", "a", "C", "B", None])]
+    assert [(one.count, one.sentence) for one in report.again(learners)] == [
+        (2, "A is not right. One."), (1, "C is not right. Three.")]
+    page = report.page("a", {"q1": 2.0}, learners)
+    assert "Chosen: 2 × A, 1 × B (right), 1 × C." in page
+    assert "3 wrong, 1 right, 1 not begun." in page
+
+
+def test_report_shows_points_before_penalties():
+    page = report.page("a", MOST, [learner("s", penalty=19.0), learner("t", points=5.0, essay=2.0)])
+    assert "Median 10.5 of 19 points, lowest 7, highest 14, before late penalties (1 learner with one)." in page
+
+
+# ---- submissions that could not be graded ------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed(course, monkeypatch, tmp_path) -> Course:
+    """A class with one submission that can be graded and three that cannot, after grading."""
+    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
+    monkeypatch.setattr(grade, "Workers", FakeWorkers)
+    monkeypatch.setattr(grade, "require", lambda: None)
+    released = nbformat.read(course.root / "release" / NAME / f"{NAME}.ipynb", as_version=4)
+    submit(course.root, released, "ada", RIGHT)
+    submit(course.root, released, "garbage", {}).write_text("nothing but words")
+    submit(course.root, released, "empty", {}).unlink()
+    file = submit(course.root, released, "renamed", RIGHT)
+    file.rename(file.with_name("other.ipynb"))
+    assert main(["grade", NAME]) == 1
+    return course
+
+
+REASONS = {"garbage": "sealed.ipynb is no notebook that can be read", "empty": "holds no notebook",
+           "renamed": "holds no sealed.ipynb, but other.ipynb"}
+
+
+def test_what_could_not_be_graded_has_an_empty_mark_and_the_reason(mixed, capsys):
+    assert main(["export", NAME]) == 0
+    said = capsys.readouterr().out
+    with open(f"grades-{NAME}-csv.csv", newline="") as file:
+        found = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert found["ada"]["total"] == "27" and set(found) == {"ada", *REASONS}
+    for student, words in REASONS.items():
+        row = found[student]
+        assert (row["total"], row["needs_manual_grade"]) == ("", "no")
+        for name in sealed_course.POINTS:
+            assert (row[name], row[f"{name} outcome"]) == ("", "not graded") and words in row[f"{name} reason"]
+        assert f"Not graded: {student}: " in said
+
+
+@pytest.mark.parametrize("form, column", [("canvas", 3), ("moodle", 0)])
+def test_what_could_not_be_graded_is_no_zero_in_an_lms(mixed, form, column):
+    assert main(["export", NAME, "--format", form, "--unfinished"]) == 0
+    with open(f"grades-{NAME}-{form}.csv", newline="") as file:
+        assert {row[column] for row in csv.reader(file)}.isdisjoint(REASONS)
+
+
+def test_report_lists_apart_what_could_not_be_graded(mixed, capsys):
+    assert main(["report", NAME]) == 0
+    assert "1 learner." in capsys.readouterr().out
+    page = (mixed.root / f"report-{NAME}.html").read_text()
+    numbers, apart = page.split("<h2 id=")
+    assert "1 learner<" in numbers and "Median 27 of 31 points, lowest 27, highest 27." in numbers
+    assert "3 more submissions could not be" in numbers and "by hand" not in numbers.partition("Exercise by")[0]
+    for student, words in REASONS.items():
+        assert f"{student}: " in apart and words in apart and student not in numbers
+
+
+def test_a_class_of_which_nothing_could_be_graded_is_reported(mixed):
+    everybody = [one for one in class_marks(mixed, NAME)[1] if one.not_graded]
+    page = report.page(NAME, sealed_course.POINTS, everybody)
+    assert len(everybody) == 3 and "3 more submissions could not be" in page
+
+
+def test_what_is_handed_in_again_has_a_mark_again(mixed):
+    folder = mixed.root / "submitted" / "renamed" / NAME
+    (folder / "other.ipynb").rename(folder / f"{NAME}.ipynb")
+    assert main(["grade", NAME, "--student", "renamed"]) == 0
+    marks = {one.student: one for one in class_marks(mixed, NAME)[1]}
+    assert (marks["renamed"].total, marks["renamed"].not_graded) == (27.0, "") and marks["empty"].not_graded
+
+
+def test_nothing_is_exported_while_all_wait_and_it_is_said_for_what(mixed, capsys):
+    with mixed.gradebook() as book:
+        book.find_grade("essay", NAME, NAME, "ada").needs_manual_grade = True
+        book.db.commit()
+    assert main(["export", NAME, "--format", "canvas"]) == 1
+    said = capsys.readouterr()
+    assert "1 learner waits for marks by hand: ada. To be marked in formgrader: the written answer essay." in said.err
+    assert "--unfinished" in said.err and not said.out and not Path(f"grades-{NAME}-canvas.csv").exists()
+    assert main(["export", NAME, "--format", "canvas", "--unfinished"]) == 0
+
+
+@pytest.mark.parametrize("command", [["export", NAME], ["report", NAME], ["bundle"]])
+def test_a_place_that_cannot_be_written_is_one_clear_message(mixed, capsys, command):
+    capsys.readouterr()
+    assert main([*command, "--to", "/nonexistent/x"]) == 1
+    said = capsys.readouterr()
+    assert said.err == "/nonexistent/x cannot be written: No such file or directory.\n" and not said.out
+
+
+def test_what_names_learners_by_default_is_kept_out_of_git():
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("this is no clone")
+    names = ["grades-item_mean-csv.csv", "report-item_mean.html", f"{COURSE_ID}.zip", "uploads.zip"]
+    ignored = subprocess.run(["git", "check-ignore", *names], cwd=ROOT, capture_output=True, text=True)
+    assert ignored.stdout.split() == names
 
 
 # ---- uploads -----------------------------------------------------------------------------------------------
@@ -194,19 +338,78 @@ def test_renamed_uploads_without_a_secret_are_taken_in(course, capsys):
     with zipfile.ZipFile("uploads.zip", "w") as archive:
         for path, content, day in (
                 ("doejane_1_2_my work.ipynb", b"{}", 1), ("doejane_1_3_my work (2).ipynb", notebook, 3),
-                ("doejane_1_4_older.ipynb", notebook + b"\n", 2), ("../x_1_2_a.ipynb", notebook, 1),
-                ("loose.ipynb", notebook, 1), ("..\\evil/a.ipynb", notebook, 1)):
+                ("doejane_1_4_older.ipynb", notebook + b"\n", 2), ("x_1_2_a.ipynb", notebook, 1),
+                ("loose.ipynb", notebook, 1)):
             archive.writestr(zipfile.ZipInfo(path, (2026, 3, day, 12, 0, 0)), content)
     assert main(["collect", NAME, "uploads.zip"]) == 1
     said = capsys.readouterr()
     assert "2 notebooks" in said.out and "my work.ipynb: it is no notebook of sealed" in said.err
-    assert "loose.ipynb: its path does not say whose" in said.err and "evil" in said.err
+    assert "loose.ipynb: its path does not say whose" in said.err
+    assert "1_4_older.ipynb: doejane_1_3_my work (2).ipynb of the same learner counts" in said.err
+    assert "Nothing is taken" not in said.err
     folder = course.root / "submitted" / "doejane" / NAME
     assert (folder / f"{NAME}.ipynb").read_bytes() == notebook  # the newest
     assert course.folders.get_existing_timestamp(str(folder)) == datetime(2026, 3, 3, 12)
     assert (folder / "submission_secret.txt").read_text()
     assert course.students(NAME) == ["doejane", "x"]
     assert sorted(path.name for path in (course.root / "submitted").iterdir()) == ["doejane", "x"]
+
+
+@pytest.mark.parametrize("path", ["../evil_1_2_a.ipynb", "..\\evil_1_2_a.ipynb", "a/../evil_1_2_a.ipynb",
+                                  "..\\evil/a.ipynb", "/evil_1_2_a.ipynb", "../evil_1_2_a.pdf"])
+def test_an_upload_that_leads_out_of_the_archive_is_refused(course, capsys, path):
+    notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+    with zipfile.ZipFile("uploads.zip", "w") as archive:
+        archive.writestr(path, notebook)
+        archive.writestr("ada_1_2_a.ipynb", notebook)
+    assert main(["collect", NAME, "uploads.zip"]) == 1
+    assert f"Not taken: {path}: its path leads out of the archive" in capsys.readouterr().err
+    assert course.students(NAME) == ["ada"]
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_every_upload_that_is_no_notebook_is_named_and_whose_it_is(course, capsys, zipped):
+    notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+    files = {"ada/a.ipynb": notebook, "ada/notes.txt": b"", "ben_1_2_work.pdf": b"%PDF", "cleo/a.ipynb": b"%PDF",
+             "ada/.ipynb_checkpoints/a.ipynb": notebook, "ada/.DS_Store": b"", "ada/timestamp.txt": b""}
+    for path, content in files.items():
+        file = Path("uploads", path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    uploads = shutil.make_archive("uploads", "zip", "uploads") if zipped else "uploads"
+    assert main(["collect", NAME, uploads]) == 1
+    said = capsys.readouterr()
+    assert "1 notebook of" in said.out and said.err.splitlines() == [
+        "Not taken: ada/notes.txt: it is no notebook (.ipynb)",
+        "Not taken: ben_1_2_work.pdf: it is no notebook (.ipynb)",
+        f"Not taken: cleo/a.ipynb: it is no notebook of {NAME}",
+        "Nothing is taken from 2 learners: ben, cleo."]
+
+
+@pytest.mark.parametrize("more, words", [
+    (["uploads", "--pattern", "(foo"], "--pattern '(foo' is no regular expression: missing )"),
+    (["uploads", "--pattern", "(foo)"], "needs a group (?P<student>…)"),
+    (["README.md"], "README.md is no folder and no zip file"),
+    (["nowhere"], "no zip file nowhere"),
+    (["uploads", "--names", "names.csv"], "--names names.csv cannot be read: No such file or directory"),
+])
+def test_what_collect_cannot_use_is_named_in_one_line(course, capsys, more, words):
+    Path("README.md").write_text("words")
+    shutil.copytree(course.root / "release" / NAME, "uploads/ada")
+    assert main(["collect", NAME, *more]) == 1
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+def test_a_damaged_upload_is_named_and_the_others_are_taken_in(course, capsys):
+    notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+    with zipfile.ZipFile("uploads.zip", "w") as archive:
+        archive.writestr("ada_1_2_a.ipynb", b"x" * 100)
+        archive.writestr("ben_1_2_a.ipynb", notebook)
+    Path("uploads.zip").write_bytes(Path("uploads.zip").read_bytes().replace(b"x" * 100, b"y" * 100))
+    assert main(["collect", NAME, "uploads.zip"]) == 1
+    assert "Not taken: ada_1_2_a.ipynb: it cannot be read (Bad CRC" in capsys.readouterr().err
+    assert course.students(NAME) == ["ben"]
 
 
 def test_an_older_upload_does_not_replace_a_newer_submission(course):
@@ -218,6 +421,16 @@ def test_an_older_upload_does_not_replace_a_newer_submission(course):
     upload = collect.Upload(PurePosixPath("s1/a.ipynb"), notebook, datetime(2026, 4, 1, tzinfo=timezone.utc))
     assert collect._put(course, NAME, "s1", NAME, upload) is None
     assert (folder / f"{NAME}.ipynb").read_text() == "newer"
+
+
+def test_an_older_upload_is_no_trouble_but_is_named(course, capsys):
+    with zipfile.ZipFile("uploads.zip", "w") as archive:
+        notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
+        archive.writestr(zipfile.ZipInfo("s1_1_2_a.ipynb", (2026, 4, 1, 0, 0, 0)), notebook)
+    assert main(["collect", NAME, "uploads.zip"]) == 0
+    (course.root / "submitted" / "s1" / NAME / "timestamp.txt").write_text("2026-05-01 00:00:00 UTC")
+    assert main(["collect", NAME, "uploads.zip"]) == 0
+    assert capsys.readouterr().err == "Not taken: s1_1_2_a.ipynb: the submission that is there is newer\n"
 
 
 # ---- a simulated class -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import notebook_hash
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
@@ -175,6 +176,25 @@ def test_nbgrader_s_collect_follows_no_link_out_of_the_exchange(root):
     assert nbgrader(root, "generate_feedback", NAME)[0] == 0
     status, said = nbgrader(root, "release_feedback", NAME)
     assert status == 0 and len(list((root / ".course").glob("exchange/*/feedback/*.html"))) == 3, said
+
+
+def test_feedback_is_released_to_all_who_have_a_secret_and_the_others_are_named(root):
+    """A mixed class: uploads that collect took in, and what was put into submitted/ in other ways, with pages."""
+    for student in ("ada", "zoe"):
+        shutil.move(root / "submitted" / student / NAME, root / "uploads" / student)
+    assert main(["collect", NAME, "uploads"]) == 0
+    (root / "submitted" / "mallory" / NAME / "timestamp.txt").write_text("2026-03-01 10:00:00 UTC")
+    shutil.copytree(root / "submitted" / "mallory", root / "submitted" / "Doe, Jane")
+    shutil.copytree(root / "submitted", root / "feedback", ignore=shutil.ignore_patterns("*.ipynb"))
+    for folder in root.glob("feedback/*/*"):
+        (folder / f"{NAME}.html").write_text("A page.")
+    status, said = nbgrader(root, "release_feedback", NAME)
+    assert status == 0 and "Traceback" not in said, said
+    assert "not handed in through the exchange: Doe, Jane, mallory." in said
+    secrets = [file.read_text() for file in sorted(root.glob("submitted/*/*/submission_secret.txt"))]
+    assert len(secrets) == 2
+    released = {page.stem for page in (root / ".course").glob("exchange/*/feedback/*.html")}
+    assert released == {notebook_hash(secret=secret, notebook_id=NAME) for secret in secrets}
 
 
 def test_collecting_uploads_follows_no_link_and_overwrites_nothing_through_one(root, capsys):
