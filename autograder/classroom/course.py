@@ -51,17 +51,16 @@ class Course:
         """The notebooks of an assignment as the gradebook knows them; Refused for an unknown assignment."""
         file = self.gradebook_file
         if file is not None and not file.exists():
-            raise Refused(f"There is no gradebook {file}: nbgrader generate_assignment {assignment} makes it.")
+            raise Refused(f"There is no gradebook {file}. This makes it: {_enter(assignment)}")
         with self.gradebook() as gradebook:
             try:
                 found = [notebook.name for notebook in gradebook.find_assignment(assignment).notebooks]
             except MissingEntry:
                 known = ", ".join(sorted(each.name for each in gradebook.assignments)) or "none"
-                raise Refused(f"The gradebook knows no assignment {assignment!r} (it knows: {known}). Run "
-                              f"nbgrader generate_assignment {assignment} first.") from None
+                raise Refused(f"The gradebook knows no assignment {assignment!r} (it knows: {known}). This enters one: "
+                              f"{_enter(assignment)}") from None
         if not found:
-            raise Refused(f"The gradebook knows no notebook of {assignment}: run nbgrader generate_assignment "
-                          f"{assignment} first.")
+            raise Refused(f"The gradebook knows no notebook of {assignment}. This enters it: {_enter(assignment)}")
         return found
 
     def folder(self, step: str, student: str, assignment: str) -> Path:
@@ -100,6 +99,11 @@ class Course:
     def lock(self, assignment: str) -> AbstractContextManager[None]:
         """Hold the assignment for this process alone, as `nbgrader autograde` and formgrader do while they grade it."""
         return lock(self.state, assignment)
+
+
+def _enter(assignment: str) -> str:
+    """What enters an assignment into the gradebook, whether or not its release is there already."""
+    return f"nbgrader generate_assignment {assignment} --force (without --force it skips what is in release/)"
 
 
 def _file_of(db_url: str) -> Path | None:

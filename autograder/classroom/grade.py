@@ -11,24 +11,29 @@ import argparse
 import errno
 import hashlib
 import logging
+import math
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from jsonschema.exceptions import best_match
 from jsonschema.validators import validator_for
+from nbformat.v4 import new_notebook
 from nbgrader import api, nbgraderformat
 from nbgrader.api import Assignment, BaseCell, Grade, Notebook, SubmittedAssignment, SubmittedNotebook
 from nbgrader.converters import Autograde
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import OperationalError, SAWarning
 from tqdm import tqdm
 from traitlets.config import LoggingConfigurable
+from traitlets.utils.importstring import import_item
 
 from autograder.classroom import submission
 from autograder.classroom.course import FULL, Course, Refused, disk_trouble, gradebook_trouble
@@ -43,6 +48,7 @@ from autograder.classroom.workers import SCRATCH, Workers
 from autograder.ranks.scratch import clear
 
 MAX_MEGABYTES = 64.0
+LOG_SECONDS = 30.0
 _DISK = (*FULL, errno.EROFS, errno.EIO)
 _SEALED = "autograder.classroom.sealed.SealedExecute"
 
@@ -98,6 +104,7 @@ class Report:
 
     graded: list[str] = field(default_factory=list)
     up_to_date: int = 0
+    penalties: list[str] = field(default_factory=list)  # of those, whose late penalty is another one now
     by_hand: list[str] = field(default_factory=list)  # student: grade cells that a person must mark
     failed: dict[str, str] = field(default_factory=dict)  # student: why there is no mark
 
@@ -158,9 +165,11 @@ class Grading:
         clear(SCRATCH, tempfile.gettempdir())
         marks = self._marks()
         todo = [student for student in self.students if not self._is_done(student, marks)]
-        self.report.up_to_date = len(self.students) - len(todo)
-        with tqdm(total=len(todo), unit="submission", desc=self.assignment, dynamic_ncols=True) as progress:
-            self._progress = progress
+        late = self._with_another_penalty(set(self.students) - set(todo))
+        self.report.up_to_date = len(self.students) - len(todo) - len(late)
+        with _progress(len(todo) + len(late), self.assignment) as self._progress:
+            for student in late:
+                self._penalize(student)
             rest = []
             for student in todo:
                 if self._from_cache(student):
@@ -174,6 +183,8 @@ class Grading:
     def summary(self) -> Iterator[str]:
         report = self.report
         yield f"{len(report.graded)} graded, {report.up_to_date} graded before, {len(report.failed)} not graded."
+        if report.penalties:
+            yield f"Late penalty worked out again: {', '.join(report.penalties)}"
         for line in report.by_hand:
             yield f"Needs a mark by hand: {line}"
         for student, why in sorted(report.failed.items()):
@@ -240,6 +251,36 @@ class Grading:
             for student, notebook, cell, mark in rows:
                 found.setdefault(student, {})[f"{notebook}/{cell}"] = mark
             return found
+
+    def _with_another_penalty(self, students: set[str]) -> list[str]:
+        """Those of the students whose late penalty nbgrader would now work out to be another than the gradebook holds:
+        after an extension, with another due date or penalty method, after marks by hand."""
+        found: set[str] = set()
+        if self._late is None:
+            return []
+        self._late.init_plugin()
+        with self.course.gradebook() as gradebook:
+            rows = gradebook.db.query(SubmittedAssignment, SubmittedNotebook, Notebook.name).join(
+                SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id).join(
+                Notebook, SubmittedNotebook.notebook_id == Notebook.id).join(
+                Assignment, SubmittedAssignment.assignment_id == Assignment.id).filter(
+                Assignment.name == self.assignment)
+            for handed_in, notebook, name in rows:
+                student = handed_in.student_id
+                if student in students and name in self._keys[student] and _is_other_penalty(
+                        self._late, handed_in, notebook):
+                    found.add(student)
+        return sorted(found)
+
+    @cached_property
+    def _late(self) -> AssignLatePenalties | None:
+        """The step of autograding that works out late penalties, if the course has it."""
+        parent = _Parent(config=self.course.config)
+        steps = _Writer(coursedir=self.course.folders, parent=parent).autograde_preprocessors
+        found = [import_item(step) if isinstance(step, str) else step for step in steps]
+        late = next((step(parent=parent) for step in reversed(found)
+                     if isinstance(step, type) and issubclass(step, AssignLatePenalties)), None)
+        return late if late is not None and late.enabled else None
 
     def _from_cache(self, student: str) -> bool:
         """Whether the results of all notebooks are there from before; they then wait to be written."""
@@ -314,8 +355,7 @@ class Grading:
                 exporter.register_preprocessor(step)
         seen: list = []
         exporter.register_preprocessor(lambda nb, resources: (seen.append(nb) or nb, resources))
-        resources = {"unique_key": name, "nbgrader": {"student": student, "assignment": self.assignment,
-                                                      "notebook": name, "db_url": self.course.db_url}}
+        resources = {"unique_key": name, "nbgrader": self._names(student, name)}
         try:
             exporter.from_filename(str(file), resources=resources)
         except Exception as error:
@@ -325,6 +365,10 @@ class Grading:
                           "in again.") from None
         return Task(self._keys[student][name], submission.cells_as_data(seen[0].cells), self.questions[name],
                     self.seeds[name], self.settings, submission.engine_version() if self._elsewhere else "")
+
+    def _names(self, student: str, name: str) -> dict[str, str]:
+        """What nbgrader's steps know a notebook by."""
+        return {"student": student, "assignment": self.assignment, "notebook": name, "db_url": self.course.db_url}
 
     def _converter(self, student: str) -> _Writer:
         folders = type(self.course.folders)(config=self.course.config)
@@ -358,6 +402,19 @@ class Grading:
                  if mark.outcome == INFRASTRUCTURE]
         if names:
             self.report.by_hand.append(f"{student}: {', '.join(names)}")
+        self._progress.update()
+
+    def _penalize(self, student: str) -> None:
+        """Have nbgrader work out a late penalty again. It reads no cell; marks stay, also those that a person saw."""
+        try:
+            for name in self._keys[student]:
+                self._late.preprocess(new_notebook(), {"nbgrader": self._names(student, name)})
+        except Exception as error:
+            logging.getLogger("traitlets").error("%s", traceback.format_exc())
+            self._fail(student, self._why_not_written(student, error))
+            return
+        self.report.up_to_date += 1
+        self.report.penalties.append(student)
         self._progress.update()
 
     def _why_not_written(self, student: str, error: Exception) -> str:
@@ -406,6 +463,58 @@ class _Writer(Autograde):
         except Exception as error:
             self.failure = error
             raise
+
+
+def _is_other_penalty(late: AssignLatePenalties, handed_in: SubmittedAssignment, notebook: SubmittedNotebook) -> bool:
+    """Whether nbgrader's step would change a notebook's late penalty; also where it fails, which it then says."""
+    try:
+        penalty = None
+        if handed_in.assignment.duedate is not None and handed_in.total_seconds_late > 0:
+            penalty = late.plugin_inst.late_submission_penalty(
+                handed_in.student_id, notebook.score, handed_in.total_seconds_late)
+            penalty = penalty if penalty is None else late._check_late_penalty(notebook, penalty)
+    except Exception:
+        return True
+    held = notebook.late_submission_penalty
+    return (penalty is None) != (held is None) or (held is not None and not math.isclose(penalty, held))
+
+
+def _progress(total: int, assignment: str) -> tqdm | _Lines:
+    """A bar on a terminal, lines in a log."""
+    if sys.stderr.isatty():
+        return tqdm(total=total, unit="submission", desc=assignment, dynamic_ncols=True)
+    return _Lines(total)
+
+
+class _Lines:
+    """How far it is, in a line now and then."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done = total, 0
+        self._began = self._said = time.monotonic()
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if now - self._said >= LOG_SECONDS and self._done < self._total:
+            self._said = now
+            print(_pace(self._done, self._total, now - self._began), file=sys.stderr, flush=True)
+
+
+def _pace(done: int, total: int, seconds: float) -> str:
+    """How far, how fast and how long still, for people."""
+    rate = done / seconds
+    left = (total - done) / rate
+    size, unit = (3600, "hours") if left > 5400 else (60, "minutes") if left > 90 else (1, "seconds")
+    pace = (f"{rate:.1f} a second" if rate >= 1 else f"{60 * rate:.1f} a minute" if rate >= 1 / 60
+            else f"{3600 * rate:.1f} an hour")
+    return f"{done} of {total}, {pace}, {left / size:.0f} {unit} left"
 
 
 @contextmanager

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 
 import dask
@@ -49,15 +51,16 @@ class Workers:
                 self._client = Client(self._scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             else:
                 self._scratch = Scratch(SCRATCH)
-                # The sandbox limits memory; dask's own limit would stop workers for what they do not hold.
-                with dask.config.set({"temporary-directory": self._scratch.name}):
+                # The sandbox limits memory; dask's own limit would stop workers for what they do not hold. The pages of
+                # its scheduler would be open to the network, on a port that a second grader finds taken.
+                with dask.config.set({"temporary-directory": self._scratch.name}), _interrupts_held_back():
                     self._cluster = LocalCluster(
                         n_workers=self._jobs, threads_per_worker=1, processes=True, memory_limit=0,
-                        dashboard_address=None, host="127.0.0.1", silence_logs=logging.CRITICAL,
-                        local_directory=self._scratch.name)
+                        dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}, host="127.0.0.1",
+                        silence_logs=logging.CRITICAL, local_directory=self._scratch.name)
                 self._client = Client(self._cluster, set_as_default=False)
-                if self._jobs <= len(cores := _cores()):
-                    self._client.register_plugin(_OwnCore(cores))
+                cores = _cores()
+                self._client.register_plugin(_OfThisMachine(cores if self._jobs <= len(cores) else []))
             self._client.wait_for_workers(1, timeout=WAIT_SECONDS)
             if self._scheduler:
                 self._check_versions()
@@ -167,17 +170,35 @@ class Workers:
             return f"{type(error).__name__}: {error}"
 
 
-class _OwnCore(WorkerPlugin):
-    """A worker of this machine keeps to one core, also after it had to be started again."""
+class _OfThisMachine(WorkerPlugin):
+    """A worker of this machine leaves Ctrl-C to the grader and keeps to one core, also after it was started again."""
 
-    name = "own-core"
+    name = "of-this-machine"
 
     def __init__(self, cores: list[int]) -> None:
         self._cores = cores
 
     def setup(self, worker) -> None:
-        for thread in os.listdir("/proc/self/task"):
-            os.sched_setaffinity(int(thread), {self._cores[worker.name]})
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Until here interrupts were held back: what a submission starts needs them, to end a cell that takes too long.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        if self._cores:
+            for thread in os.listdir("/proc/self/task"):
+                os.sched_setaffinity(int(thread), {self._cores[worker.name]})
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Ctrl-C waits while this context lasts, and for as long as they live in the threads and processes started within.
+
+    A terminal interrupts the whole process group: a worker would end in a traceback, even while it starts.
+    """
+    resource_tracker.ensure_running()  # to start it lets interrupts through again, in whatever thread does it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cores() -> list[int]:

@@ -8,7 +8,10 @@ import errno
 import json
 import os
 import random
+import re
+import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,8 +19,10 @@ import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from nbgrader.api import Gradebook
+from nbgrader.plugins import LateSubmissionPlugin
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fake_workers  # noqa: E402
@@ -30,6 +35,7 @@ from autograder.classroom import course, grade, results, sandbox  # noqa: E402
 from autograder.classroom.config import course_secret  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
+ROOT = Path(__file__).resolve().parents[2]
 WRONG = """def synchronized_item_mean(local_gradients):
     mean = local_gradients.mean(dim=0)
     dist.all_reduce(mean)
@@ -157,6 +163,79 @@ def test_late_penalties_extensions_and_marks_by_hand_survive_a_regrade(root):
         assert book.find_submission(NAME, "ada").extension == timedelta(hours=2)
 
 
+def penalties(root: Path) -> dict[str, float]:
+    with gradebook(root) as book:
+        return {one.student.id: one.late_submission_penalty for one in book.find_assignment(NAME).submissions
+                if one.late_submission_penalty}
+
+
+def test_an_extension_a_due_date_and_a_penalty_method_count_the_next_time_and_nothing_runs(root, capsys):
+    for student in ("ada", "cleo"):
+        (root / "submitted" / student / NAME / "timestamp.txt").write_text("2026-03-01 01:00:00 UTC")
+
+    def due(day: datetime) -> None:
+        with gradebook(root) as book:
+            book.update_or_create_assignment(NAME, duedate=day)
+
+    def extension() -> None:
+        page = (ROOT / "docs" / "instructors.md").read_text(encoding="utf8")
+        (line,) = re.findall(r"^ *python (-c .*grant_extension.*)$", page, re.M)
+        command = shlex.split(line.replace("item_mean", NAME))
+        subprocess.run([sys.executable, *command], cwd=root, check=True)
+
+    def method(old: str, new: str) -> None:
+        config = root / "nbgrader_config.py"
+        config.write_text(config.read_text().replace(f'penalty_method = "{old}"', f'penalty_method = "{new}"'))
+
+    def by_hand() -> None:
+        with gradebook(root) as book:
+            essay = book.find_grade("essay", NAME, NAME, "cleo")
+            essay.manual_score, essay.needs_manual_grade = 3.0, False
+            book.db.commit()
+
+    due(datetime(2026, 3, 1))
+    assert graded() == 0 and penalties(root) == {"ada": 27.0, "cleo": 12.0}
+    before = rows(root)
+    for change, named, expected in (
+            (extension, "ada", {"cleo": 12.0}),
+            (lambda: method("zero", "none"), "cleo", {}),
+            (lambda: method("none", "zero"), "cleo", {"cleo": 12.0}),
+            (lambda: due(datetime(2026, 2, 1)), "ada", {"ada": 27.0, "cleo": 12.0}),
+            (lambda: due(datetime(2026, 4, 1)), "ada, cleo", {}),
+            (by_hand, None, {}),
+            (lambda: due(datetime(2026, 2, 28)), "cleo", {"cleo": 15.0})):
+        tasks(root)
+        change()
+        capsys.readouterr()
+        assert graded() == 0 and penalties(root) == expected
+        said = capsys.readouterr().out.splitlines()
+        assert said == ["0 graded, 5 graded before, 0 not graded."] + (
+            [f"Late penalty worked out again: {named}"] if named else [])
+        assert tasks(root) == []
+    with gradebook(root) as book:
+        assert not book.find_grade("essay", NAME, NAME, "cleo").needs_manual_grade  # nobody has to look again
+    assert [row[:3] for row in rows(root)] == [row[:3] for row in before]
+    changed = (root / ".course" / "gradebook.db").stat().st_mtime_ns
+    assert graded() == 0 and (root / ".course" / "gradebook.db").stat().st_mtime_ns == changed
+
+
+def test_a_late_penalty_that_cannot_be_worked_out_is_said(root, capsys, monkeypatch):
+    (root / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-03-01 01:00:00 UTC")
+    assert graded() == 0
+
+    def broken(*_) -> None:
+        raise ValueError("a plugin that is broken")
+
+    monkeypatch.setattr(LateSubmissionPlugin, "late_submission_penalty", broken)
+    with gradebook(root) as book:
+        book.update_or_create_assignment(NAME, duedate=datetime(2026, 3, 1))
+    capsys.readouterr()
+    assert graded() == 1
+    said = capsys.readouterr().out
+    assert "0 graded, 4 graded before, 1 not graded." in said
+    assert "Not graded: ada: nbgrader could not write it (a plugin that is broken)" in said
+
+
 def test_one_exercise_is_graded_again_and_the_other_marks_stay(root, monkeypatch):
     assert graded() == 0
     tasks(root)
@@ -207,6 +286,36 @@ def test_unknown_names_are_one_clear_message(root, capsys, arguments, words):
     assert main(arguments) == 1
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("known", [None, "another", NAME])
+def test_the_command_that_is_named_enters_an_assignment_though_its_release_is_there(root, capsys, known):
+    (root / ".course" / "gradebook.db").unlink()
+    if known is not None:
+        with gradebook(root) as book:
+            book.update_or_create_assignment(known)
+    assert graded() == 1
+    command = re.search(r"nbgrader (generate_assignment \w+(?: --force)?)", capsys.readouterr().err)[1]
+    assert nbgrader(root, *command.split())[0] == 0
+    assert graded() == 0 and points(root) == POINTS
+
+
+def test_progress_in_a_log_is_a_line_now_and_then(root, monkeypatch, capsys):
+    assert graded() == 0
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(grade, "LOG_SECONDS", 0.0)
+    assert graded("--force") == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4
+    for number, line in enumerate(lines, start=1):
+        assert re.fullmatch(rf"{number} of 5, \d+\.\d a (second|minute), \d+ (seconds|minutes) left", line), line
+
+
+@pytest.mark.parametrize("done, seconds, words", [
+    (12, 8.6, "12 of 200, 1.4 a second, 2 minutes left"), (12, 60.0, "12 of 200, 12.0 a minute, 16 minutes left"),
+    (150, 75.0, "150 of 200, 2.0 a second, 25 seconds left"), (1, 100.0, "1 of 200, 36.0 an hour, 6 hours left")])
+def test_progress_is_in_units_that_people_read(done, seconds, words):
+    assert grade._pace(done, 200, seconds) == words
 
 
 def test_no_submissions_is_one_clear_message(root, capsys):
@@ -389,6 +498,22 @@ def test_ten_kills_of_the_real_grader_change_no_mark_and_leave_nothing_behind(te
     assert not list(temporary.iterdir())
     assert rows(root) == serial
     assert subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.startswith("0 graded, 5 graded")
+
+
+@with_marks(*for_real)
+@pytest.mark.parametrize("moment", ["workers start", "workers grade"])
+def test_ctrl_c_is_one_line_and_leaves_nothing_behind(template, tmp_path, moment):
+    root = copied(template, tmp_path / "course")
+    with nothing_left_behind():
+        grader = subprocess.Popen([sys.executable, "-m", "autograder", "grade", NAME, "--jobs", "2"], cwd=root,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        until(lambda: grader.poll() is not None or (
+            any("spawn_main" in word for child in psutil.Process(grader.pid).children() for word in child.cmdline())
+            if moment == "workers start" else list(root.glob(f".course/graded/{NAME}/*/{NAME}-*.json"))))
+        os.killpg(grader.pid, signal.SIGINT)
+        _, complained = grader.communicate(timeout=120)
+    assert complained == "Stopped. What is graded is kept: the same command goes on from there.\n"
+    assert grader.returncode == 130
 
 
 @with_marks(*for_real)

@@ -1,5 +1,6 @@
 """release/ is what nbgrader makes of source/, and holds no solution."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -20,6 +21,11 @@ def test_every_assignment_is_released():
 def test_release_is_in_step_with_its_source(name, tmp_path):
     generate(ROOT, name, tmp_path)
     assert not out_of_step(tmp_path / name, ROOT / "release" / name), "run `make release`"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))], ids=lambda page: page.name)
+def test_the_documented_command_does_not_skip_what_a_clone_has_in_release(page):
+    assert not re.findall(r"nbgrader generate_assignment(?!\s\S+\s--force).*", page.read_text(encoding="utf8"))
 
 
 @pytest.mark.parametrize("name", assignments(ROOT))
