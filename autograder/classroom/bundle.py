@@ -1,7 +1,8 @@
 """`python -m autograder bundle`: what learners of a class get, in one zip file, and nothing that gives answers away.
 
-In it: released assignments, lessons, the package, what installs it, and settings in which JupyterLab shows neither
-formgrader nor the panels for authors. Not in it: source/, tests (their banks hold right answers), the course's state.
+In it: released assignments, lessons, the package, what installs it, a README of its own, and settings in which
+JupyterLab shows neither formgrader nor the panels for authors. Not in it: source/, tests (their banks hold right
+answers), the course's state.
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from autograder.classroom.lab import released
 from autograder.classroom.preprocessors import without_hidden
 from autograder.classroom.simulate import BEGIN, END
 
-FILES = ("README.md", "LICENSE", "Makefile", "pyproject.toml", "constraints.txt", "environment.yml")
+FILES = ("LICENSE", "Makefile", "pyproject.toml", "constraints.txt", "environment.yml")
 FOLDERS = ("notebooks", "autograder")
 NOT_THESE = ("__pycache__", ".ipynb_checkpoints")
 SETTINGS = """from pathlib import Path
@@ -29,6 +30,58 @@ from autograder.classroom import configure
 c = get_config()
 configure(c, root=Path(__file__).parent, course_id={course_id!r})
 {exchange}"""
+README = """# {course_id}: lessons and exercises
+
+You need Python 3.10 or newer with its `venv` module, `make`, and about 3 GB of disk, on Linux, macOS or WSL. No GPU is
+needed. Unpack everything, open a terminal in the folder in which this file lies, and
+
+```
+make env
+make lab
+```
+
+The first command installs what the course uses into this folder (minutes, once); the second opens JupyterLab. Without a
+GPU, `make env TORCH_INDEX=https://download.pytorch.org/whl/cpu` downloads 3 GB less. `make lab LAB_ARGS='--port 8899'`
+takes another port, `--no-browser` opens none.
+
+## Where things are
+
+* `notebooks/`: the lessons. Begin with `notebooks/0_start_here.ipynb`.
+* `work/`: your copies of the assignments, which `make lab` makes and never overwrites:
+{assignments}
+* `release/`: the assignments as they were handed out, to look up how a cell was. Do not work there.
+
+## How to work
+
+Replace `raise NotImplementedError()` by your code, run the cell, then run the check below it. It runs your function on
+several sets of data, says what is wrong, and can be run as often as you like; grading takes more sets. Leave the check
+cells as they are: changed ones are put back. Before you hand in: *Kernel → Restart Kernel and Run All Cells…*, because
+grading, too, starts from the top. Grading has no network and no other file of yours, and packages that you installed
+yourself may be missing: what your answers need must be in the notebook.
+
+## How to hand in
+
+{hand_in}
+
+## When something fails
+
+* *This kernel lacks the course package*: close JupyterLab and start it with `make lab`, in this folder.
+* `make env` stopped half-way: run it again. To begin anew, delete the folder `.venv` and run `make env`.
+* A check does not come back: *Kernel → Interrupt Kernel*; if that does not help, *Kernel → Restart Kernel*.
+* An assignment is damaged: move your file out of `work/`; the next `make lab` copies a fresh one there.
+* None of this helps: send your instructor the notebook, and what the terminal or the cell says.
+"""
+_UPLOAD = """Save the notebook and upload that one file where your instructor collects it, for {name} for instance
+`work/{name}/{name}.ipynb`. What the file is called does not matter."""
+_EXCHANGE = """Save the notebook. In JupyterLab's menu, *Nbgrader → Assignment List* has a button *Submit* for each
+assignment in `work/`. Or, in a terminal in this folder:
+
+```
+{commands}
+```
+
+You can hand in as often as you like until it is due: the last time counts. Feedback comes back in the same list
+(*Fetch Feedback*)."""
 _PANELS = ("formgrader", "course_list")
 _LAB = ("@jupyter/nbgrader:formgrader", "@jupyter/nbgrader:create-assignment", "@jupyter/nbgrader:course-list")
 
@@ -61,6 +114,7 @@ def bundle(course: Course, target: Path, assignments: Iterable[str] = (), exchan
                       "generate_assignment).")
     files = dict(_content(course.root, [offered[name] for name in chosen]))
     files |= {name: text.encode() for name, text in _settings(course, exchange).items()}
+    files["README.md"] = _readme(course.id, chosen, exchange).encode()
     found = list(leaks(files, answers(course)))
     if found:
         raise Refused("The bundle would give answers away, and is not made:\n" + "\n".join(found[:20]))
@@ -85,6 +139,14 @@ def _content(root: Path, releases: list[Path]) -> Iterator[tuple[str, bytes]]:
             hidden = any(part in NOT_THESE or part.startswith(".") for part in inside.parts)
             if file.is_file() and not file.is_symlink() and not hidden:
                 yield inside.as_posix(), file.read_bytes()
+
+
+def _readme(course_id: str, chosen: list[str], exchange: str | None) -> str:
+    """What learners read first: the course's own README.md is for those who have all of it."""
+    assignments = "\n".join(f"  * `work/{name}/{name}.ipynb`" for name in chosen)
+    commands = "\n".join(f".venv/bin/nbgrader submit {name}" for name in chosen)
+    hand_in = _EXCHANGE.format(commands=commands) if exchange else _UPLOAD.format(name=chosen[0])
+    return README.format(course_id=course_id, assignments=assignments, hand_in=hand_in)
 
 
 def _settings(course: Course, exchange: str | None) -> dict[str, str]:

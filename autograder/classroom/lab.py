@@ -56,7 +56,9 @@ def prepare(root: Path) -> list[str]:
     said = [line for release in released(root) for line in copy_new(release, root / "work" / release.name)]
     if not said:
         said = ["work/ has every assignment already: nothing is copied."]
-    published = [release.name for release in released(root) if publish(config, release)]
+    # Learners with a bundle share the exchange of their class: what it offers is their instructor's to change.
+    own = (root / "source").is_dir() or Path(config.Exchange.root).is_relative_to(root)
+    published = [release.name for release in released(root) if own and publish(config, release)]
     if published:
         said.append(f"The exchange in {config.Exchange.root} now offers {', '.join(published)}.")
     if make_gradebook(config, assignments(root)):

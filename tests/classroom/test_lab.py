@@ -61,6 +61,15 @@ def test_exchange_and_gradebook_are_ready(clone):
     assert "a1" in nbgrader(clone, "list", "--inbound")
 
 
+def test_learners_with_a_bundle_change_nothing_in_the_exchange_of_their_class(clone, tmp_path_factory):
+    exchange = tmp_path_factory.mktemp("exchange")
+    shutil.rmtree(clone / "source")
+    with (clone / "nbgrader_config.py").open("a") as config:
+        config.write(f"c.Exchange.root = {str(exchange)!r}\n")
+    lab.prepare(clone)
+    assert (clone / "work" / "a1" / "a1.ipynb").exists() and not list(exchange.rglob("*"))
+
+
 def test_new_version_of_a_release_reaches_the_exchange(clone):
     lab.prepare(clone)
     (clone / "release" / "a1" / "a1.ipynb").write_text("{}")
