@@ -232,20 +232,27 @@ def test_every_formula_of_an_assignment_is_drawn_without_a_network(file):
 
 
 @pytest.mark.parametrize(("tex", "drawn"), [
-    (r"\tfrac12 x_i^2", "<mfrac><mn>1</mn><mn>2</mn></mfrac><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>"),
-    (r"\frac{1}{12}\sum_i \bar g_i < 10^{-6}", "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>12</mn></mrow></mfrac>"
-     '<munder><mo>∑</mo><mi>i</mi></munder><msub><mover accent="true"><mi>g</mi><mo>¯</mo></mover><mi>i</mi></msub>'
-     "<mo>&lt;</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow></msup>"),
+    (r"\tfrac12 x_i^2", ("<mfrac><mn>1</mn><mn>2</mn></mfrac>", "<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>")),
+    (r"\sum_i \bar g_i < 10^{-6}", ("<mo>∑</mo>", "<mo>&lt;</mo>", "<mo>−</mo><mn>6</mn>")),
+    (r"\texttt{max\_norm}", (">max_norm</mtext>",)),
 ])
 def test_formulas_are_drawn(tex, drawn):
-    assert pages.clean_markdown(f"${tex}$").strip() == f'<p><math display="inline"><mrow>{drawn}</mrow></math></p>'
+    page = pages.clean_markdown(f"${tex}$")
+    assert page.startswith("<p><math ") and all(part in page for part in drawn), page
 
 
-@pytest.mark.parametrize("source", [
-    r"$\begin{x}y$", "$x^$", "$x_1_2$", "${x$", "$x}$", "a $ sign", "`$x$`", r"$\text{a$"])
+@pytest.mark.parametrize("source", [r"$\begin{x}y$", "$x^$", "$x_1_2$", r"$\unknown{x}$", "a $ sign", "`$x$`"])
 def test_what_is_no_formula_that_is_known_stays(source):
     page = pages.clean_markdown(source)
     assert "<math" not in page and source.strip("`") in unescape(page)
+
+
+@pytest.mark.parametrize("tex", [
+    r"\text{<script>alert(1)</script>}", r"\href{javascript:alert(1)}{x}", r"\style{color:red}{x}",
+    r"\class{prompt}{x}", r"\text{&lt;script&gt;alert(1)&lt;/script&gt;}", r"\color{red\" onclick=\"alert(1)}{x}"])
+def test_a_formula_is_no_way_into_the_page(tex):
+    page = pages.clean_markdown(f"${tex}$")
+    assert not re.search(r"<script|<[^>]*(href|style|class|onclick)\s*=", page), page
 
 
 # ---- the sandbox -------------------------------------------------------------------------------------------
