@@ -23,7 +23,7 @@ import nbformat
 from nbgrader.api import Gradebook
 
 from .sandbox import NoSandbox, require
-from .sealed import MIME
+from .outcomes import MIME
 from .simulate import Material, Submission, grade_id
 
 ASSIGNMENT = "item_mean"

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import traceback
+from pathlib import Path
 
 from autograder.ranks import processes, wire
 from autograder.ranks.launch import Place, pickled_function
@@ -253,12 +254,19 @@ def _shown(data: object) -> dict:
     return shown
 
 
+def _is_learners(file: str) -> bool:
+    """A cell, or a file that a cell wrote; an environment may lie below /tmp, too."""
+    return file.startswith(("<ipython-input", "/tmp/")) and not file.startswith(_NOT_LEARNERS) or "ipykernel" in file
+
+
+_NOT_LEARNERS = (sys.prefix + os.sep, sys.base_prefix + os.sep, str(Path(__file__).parents[2]) + os.sep)
+
+
 def _described(error: BaseException | None) -> dict:
     """A learner's exception: its name, its message, and the lines of their own code that it went through."""
     if error is None:
         return {"kind": "error", "name": "Error", "message": "", "lines": []}
-    own = [entry for entry in traceback.extract_tb(error.__traceback__) if "ipykernel" in entry.filename
-           or entry.filename.startswith(("<ipython-input", "/tmp/"))]
+    own = [entry for entry in traceback.extract_tb(error.__traceback__) if _is_learners(entry.filename)]
     lines = [f"line {entry.lineno}, in {entry.name}:  {entry.line}" if entry.name != "<module>" else
              f"line {entry.lineno}:  {entry.line}" for entry in own[-12:]]
     if isinstance(error, SyntaxError):
