@@ -19,12 +19,15 @@ SOURCES := $(wildcard autograder tests bench nbgrader_config.py)
 
 help:
 	@echo "make lab        open the course in JupyterLab (LAB_ARGS='--no-browser --port 8899' is handed on)"
+ifneq ($(wildcard source),)
 	@echo "make test       run the tests (a few minutes)"
 	@echo "make test-all   run the slow tests too"
 	@echo "make demo       the whole life of an assignment under nbgrader, in a scratch folder"
-	@echo "make bench      measure check latency and memory"
+	@echo "make bench      measure check latency and memory, and how fast a class of 200 is graded (half an hour:"
+	@echo "                BENCH_ARGS='--students 12 --stock 2' takes minutes)"
 	@echo "make release    make release/ from source/ again, with nbgrader"
 	@echo "make lint       ruff"
+endif
 	@echo "make frameworks add Accelerate, Lightning and Transformers to .venv, for the survey of real trainers"
 	@echo "make env        make .venv alone (PYTHON=python3.11 picks the interpreter;"
 	@echo "                TORCH_INDEX=$(CPU_INDEX) the small CPU build of torch)"

@@ -40,4 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # also while a command is being imported, which takes seconds
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)

@@ -1,8 +1,8 @@
 """`python -m autograder bundle`: what learners of a class get, in one zip file, and nothing that gives answers away.
 
-In it: released assignments, lessons, the package, what installs it, a README of its own, and settings in which
-JupyterLab shows neither formgrader nor the panels for authors. Not in it: source/, tests (their banks hold right
-answers), the course's state.
+In it: released assignments, lessons and the pages that they link to, the package, what installs it, a README of its
+own, and settings in which JupyterLab shows neither formgrader nor the panels for authors. Not in it: source/, tests
+(their banks hold right answers), the course's state.
 """
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from autograder.classroom.lab import released
 from autograder.classroom.preprocessors import without_hidden
 from autograder.classroom.simulate import BEGIN, END
 
-FILES = ("LICENSE", "Makefile", "pyproject.toml", "constraints.txt", "environment.yml")
+FILES = ("LICENSE", "Makefile", "pyproject.toml", "constraints.txt", "environment.yml",
+         "docs/field_guide.md", "docs/practitioners.md", "docs/survey.md")
 FOLDERS = ("notebooks", "autograder")
 NOT_THESE = ("__pycache__", ".ipynb_checkpoints")
 SETTINGS = """from pathlib import Path
@@ -50,6 +51,7 @@ takes another port, `--no-browser` opens none.
 * `work/`: your copies of the assignments, which `make lab` makes and never overwrites:
 {assignments}
 * `release/`: the assignments as they were handed out, to look up how a cell was. Do not work there.
+* `docs/`: further reading: mistakes of public trainers, and how to check your own.
 
 ## How to work
 

@@ -1,9 +1,8 @@
 """`python -m autograder grade ASSIGNMENT`: grade a class sealed, in parallel, and go on where it was stopped.
 
 Workers compute results, each a function of one submission; the results are kept beside the gradebook; this process
-alone then runs nbgrader's own autograding for the student, with the result in place of an execution. So late
-penalties, extensions, marks by hand, folders and the gradebook are nbgrader's, and a grader that is killed has lost
-nothing but what was under way.
+alone then has nbgrader write each student's (`writer.py`). So a grader that is killed has lost nothing but what was
+under way.
 """
 from __future__ import annotations
 
@@ -11,46 +10,33 @@ import argparse
 import errno
 import hashlib
 import logging
-import math
 import sys
 import tempfile
-import time
 import traceback
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
 from pathlib import Path
 
-from jsonschema.exceptions import best_match
-from jsonschema.validators import validator_for
-from nbformat.v4 import new_notebook
-from nbgrader import api, nbgraderformat
-from nbgrader.api import Assignment, BaseCell, Grade, Notebook, SubmittedAssignment, SubmittedNotebook
-from nbgrader.converters import Autograde
-from nbgrader.preprocessors import AssignLatePenalties
-from sqlalchemy.exc import OperationalError, SAWarning
-from tqdm import tqdm
-from traitlets.config import LoggingConfigurable
-from traitlets.utils.importstring import import_item
+from sqlalchemy.exc import OperationalError
 
 from autograder.classroom import submission
 from autograder.classroom.course import FULL, Course, Refused, disk_trouble, gradebook_trouble
 from autograder.classroom.grade_cells import questions
 from autograder.classroom.guard import NotPlain, check_plain
+from autograder.classroom.late import LatePenalties
+from autograder.classroom.marks import automatic_marks
 from autograder.classroom.outcomes import INFRASTRUCTURE
+from autograder.classroom.progress import Logged, progress
 from autograder.classroom.results import Results
 from autograder.classroom.sandbox import NoSandbox, require
 from autograder.classroom.sealed import SealedExecute, StopGrading
-from autograder.classroom.submission import PreparedExecute, Result, Task
+from autograder.classroom.submission import Result, Task
 from autograder.classroom.workers import SCRATCH, Workers
+from autograder.classroom.writer import Writer, quick
 from autograder.ranks.scratch import clear
 
 MAX_MEGABYTES = 64.0
-LOG_SECONDS = 30.0
 _DISK = (*FULL, errno.EROFS, errno.EIO)
-_SEALED = "autograder.classroom.sealed.SealedExecute"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         course = Course(Path.cwd())
         grading = Grading(course, arguments.assignment, students=arguments.student, exercise=arguments.exercise,
                           force=arguments.force, unsealed=arguments.unsealed, max_megabytes=arguments.max_megabytes)
-        with course.lock(arguments.assignment), grading.logged(), _quick():
+        with course.lock(arguments.assignment), grading.logged(), quick():
             try:
                 grading.go(arguments.jobs, arguments.scheduler)
             finally:
@@ -142,14 +128,16 @@ class Grading:
             raise Refused(f"{assignment} has no exercise {exercise!r}; it has {known}.")
         self.settings = submission.settings_of(course.config)
         self.seeds = {name: submission.seeds_of(sources, course.config) for name, sources in self.questions.items()}
+        self.writer = Writer(course, assignment)
+        self.late = LatePenalties(self.writer)
         self._pending: dict[str, dict[str, Result]] = {}
         self._keys: dict[str, dict[str, str]] = {}
         self._odd: dict[str, str] = {}  # student: why the submission is not even looked at
         self._old: dict[tuple[str, str], Result] = {}
 
-    def logged(self) -> _Logged:
+    def logged(self) -> Logged:
         """While this context lasts, what nbgrader logs goes to a file beside the results."""
-        return _Logged(self.results.folder / "log.txt")
+        return Logged(self.results.folder / "log.txt")
 
     def go(self, jobs: int | None = None, scheduler: str | None = None) -> None:
         self.course.check_writable()
@@ -163,11 +151,12 @@ class Grading:
             print("Grading WITHOUT a sandbox: every submission runs with your rights.", file=sys.stderr, flush=True)
         self.results.clean()
         clear(SCRATCH, tempfile.gettempdir())
-        marks = self._marks()
+        marks = automatic_marks(self.course, self.assignment)
         todo = [student for student in self.students if not self._is_done(student, marks)]
-        late = self._with_another_penalty(set(self.students) - set(todo))
+        done = set(self.students) - set(todo)
+        late = self.late.outdated({student: self._keys[student] for student in done})
         self.report.up_to_date = len(self.students) - len(todo) - len(late)
-        with _progress(len(todo) + len(late), self.assignment) as self._progress:
+        with progress(len(todo) + len(late), self.assignment) as self._progress:
             for student in late:
                 self._penalize(student)
             rest = []
@@ -235,53 +224,6 @@ class Grading:
         file = self.course.folder(step, student, self.assignment) / "timestamp.txt"
         return file.read_text() if file.is_file() else None
 
-    def _marks(self, *students: str) -> dict[str, dict[str, float | None]]:
-        """The automatic marks that the gradebook holds: by student (default: all), then by notebook and grade cell."""
-        wanted = (SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score)
-        with self.course.gradebook() as gradebook:
-            rows = gradebook.db.query(*wanted).select_from(Grade).join(BaseCell, Grade.cell_id == BaseCell.id).join(
-                SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id).join(
-                Notebook, SubmittedNotebook.notebook_id == Notebook.id).join(
-                SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id).join(
-                Assignment, SubmittedAssignment.assignment_id == Assignment.id).filter(
-                Assignment.name == self.assignment)
-            if students:
-                rows = rows.filter(SubmittedAssignment.student_id.in_(students))
-            found: dict[str, dict[str, float | None]] = {}
-            for student, notebook, cell, mark in rows:
-                found.setdefault(student, {})[f"{notebook}/{cell}"] = mark
-            return found
-
-    def _with_another_penalty(self, students: set[str]) -> list[str]:
-        """Those of the students whose late penalty nbgrader would now work out to be another than the gradebook holds:
-        after an extension, with another due date or penalty method, after marks by hand."""
-        found: set[str] = set()
-        if self._late is None:
-            return []
-        self._late.init_plugin()
-        with self.course.gradebook() as gradebook:
-            rows = gradebook.db.query(SubmittedAssignment, SubmittedNotebook, Notebook.name).join(
-                SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id).join(
-                Notebook, SubmittedNotebook.notebook_id == Notebook.id).join(
-                Assignment, SubmittedAssignment.assignment_id == Assignment.id).filter(
-                Assignment.name == self.assignment)
-            for handed_in, notebook, name in rows:
-                student = handed_in.student_id
-                if student in students and name in self._keys[student] and _is_other_penalty(
-                        self._late, handed_in, notebook):
-                    found.add(student)
-        return sorted(found)
-
-    @cached_property
-    def _late(self) -> AssignLatePenalties | None:
-        """The step of autograding that works out late penalties, if the course has it."""
-        parent = _Parent(config=self.course.config)
-        steps = _Writer(coursedir=self.course.folders, parent=parent).autograde_preprocessors
-        found = [import_item(step) if isinstance(step, str) else step for step in steps]
-        late = next((step(parent=parent) for step in reversed(found)
-                     if isinstance(step, type) and issubclass(step, AssignLatePenalties)), None)
-        return late if late is not None and late.enabled else None
-
     def _from_cache(self, student: str) -> bool:
         """Whether the results of all notebooks are there from before; they then wait to be written."""
         if self.force or not self._keys[student] or len(self._keys[student]) != len(self._files(student)):
@@ -347,55 +289,32 @@ class Grading:
         if file.stat().st_size > self.max_bytes:
             raise Refused(f"{file.name} has {file.stat().st_size / 1e6:.0f} MB, more than the {self.max_bytes / 1e6:g} "
                           "that are accepted. Have it handed in without outputs, or raise --max-megabytes.")
-        converter = self._converter(student)
-        exporter = converter.exporter_class(parent=converter, config=converter.config)
-        exporter._preprocessors = []
-        for step in converter.sanitize_preprocessors:
-            if "CheckCellMetadata" not in str(step):  # that is for what is written
-                exporter.register_preprocessor(step)
-        seen: list = []
-        exporter.register_preprocessor(lambda nb, resources: (seen.append(nb) or nb, resources))
-        resources = {"unique_key": name, "nbgrader": self._names(student, name)}
         try:
-            exporter.from_filename(str(file), resources=resources)
+            cells = self.writer.read(student, name, file)
         except Exception as error:
             logging.getLogger("traitlets").debug("%s", traceback.format_exc())
             self.course.check_writable()
             raise Refused(f"{file.name} is no notebook that can be read ({_first_line(error)}). It needs to be handed "
                           "in again.") from None
-        return Task(self._keys[student][name], submission.cells_as_data(seen[0].cells), self.questions[name],
+        return Task(self._keys[student][name], submission.cells_as_data(cells), self.questions[name],
                     self.seeds[name], self.settings, submission.engine_version() if self._elsewhere else "")
-
-    def _names(self, student: str, name: str) -> dict[str, str]:
-        """What nbgrader's steps know a notebook by."""
-        return {"student": student, "assignment": self.assignment, "notebook": name, "db_url": self.course.db_url}
-
-    def _converter(self, student: str) -> _Writer:
-        folders = type(self.course.folders)(config=self.course.config)
-        folders.assignment_id, folders.student_id = self.assignment, student
-        return _Writer(coursedir=folders, parent=_Parent(config=self.course.config))
 
     # ---- writing -------------------------------------------------------------------------------------------
 
     def _write(self, student: str) -> None:
         """Have nbgrader write a student's marks and graded notebooks, from the results that wait."""
         found = self._pending.pop(student)
-        converter = self._converter(student)
-        converter.force = True
-        prepared = type("PreparedSubmission", (_Prepared,), {"results": found})
-        steps = converter.autograde_preprocessors
-        converter.autograde_preprocessors = [prepared if _is_sealed(step) else step for step in steps]
         try:
             self.results.forget_written(student)
-            converter.start()
+            self.writer.write(student, found)
             if all(result.judged for result in found.values()):
                 self.results.mark_written(student, keys=self._keys[student], points=self.points,
-                                          marks=self._marks(student)[student])
+                                          marks=automatic_marks(self.course, self.assignment, student)[student])
         except StopGrading as error:
             raise Refused(str(error)) from None
         except Exception as error:
             logging.getLogger("traitlets").error("%s", traceback.format_exc())
-            self._fail(student, self._why_not_written(student, converter.failure or error))
+            self._fail(student, self._why_not_written(student, error))
             return
         self.report.graded.append(student)
         names = [name for result in found.values() for name, mark in result.marks.items()
@@ -405,10 +324,8 @@ class Grading:
         self._progress.update()
 
     def _penalize(self, student: str) -> None:
-        """Have nbgrader work out a late penalty again. It reads no cell; marks stay, also those that a person saw."""
         try:
-            for name in self._keys[student]:
-                self._late.preprocess(new_notebook(), {"nbgrader": self._names(student, name)})
+            self.late.work_out(student, self._keys[student])
         except Exception as error:
             logging.getLogger("traitlets").error("%s", traceback.format_exc())
             self._fail(student, self._why_not_written(student, error))
@@ -441,157 +358,6 @@ class Grading:
             raise Refused(disk_trouble(error, self.results.folder)) from None
         self.report.failed[student] = why
         self._progress.update()
-
-
-class _Writer(Autograde):
-    """nbgrader's Autograde, which tells in `failure` why a submission could not be written."""
-
-    failure: Exception | None = None
-
-    def convert_single_notebook(self, notebook_filename: str) -> None:
-        with self._noted():
-            super().convert_single_notebook(notebook_filename)
-
-    def init_assignment(self, assignment_id: str, student_id: str) -> None:
-        with self._noted():
-            super().init_assignment(assignment_id, student_id)
-
-    @contextmanager
-    def _noted(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            self.failure = error
-            raise
-
-
-def _is_other_penalty(late: AssignLatePenalties, handed_in: SubmittedAssignment, notebook: SubmittedNotebook) -> bool:
-    """Whether nbgrader's step would change a notebook's late penalty; also where it fails, which it then says."""
-    try:
-        penalty = None
-        if handed_in.assignment.duedate is not None and handed_in.total_seconds_late > 0:
-            penalty = late.plugin_inst.late_submission_penalty(
-                handed_in.student_id, notebook.score, handed_in.total_seconds_late)
-            penalty = penalty if penalty is None else late._check_late_penalty(notebook, penalty)
-    except Exception:
-        return True
-    held = notebook.late_submission_penalty
-    return (penalty is None) != (held is None) or (held is not None and not math.isclose(penalty, held))
-
-
-def _progress(total: int, assignment: str) -> tqdm | _Lines:
-    """A bar on a terminal, lines in a log."""
-    if sys.stderr.isatty():
-        return tqdm(total=total, unit="submission", desc=assignment, dynamic_ncols=True)
-    return _Lines(total)
-
-
-class _Lines:
-    """How far it is, in a line now and then."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
-        self._began = self._said = time.monotonic()
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def update(self) -> None:
-        self._done += 1
-        now = time.monotonic()
-        if now - self._said >= LOG_SECONDS and self._done < self._total:
-            self._said = now
-            print(_pace(self._done, self._total, now - self._began), file=sys.stderr, flush=True)
-
-
-def _pace(done: int, total: int, seconds: float) -> str:
-    """How far, how fast and how long still, for people."""
-    rate = done / seconds
-    left = (total - done) / rate
-    size, unit = (3600, "hours") if left > 5400 else (60, "minutes") if left > 90 else (1, "seconds")
-    pace = (f"{rate:.1f} a second" if rate >= 1 else f"{60 * rate:.1f} a minute" if rate >= 1 / 60
-            else f"{3600 * rate:.1f} an hour")
-    return f"{done} of {total}, {pace}, {left / size:.0f} {unit} left"
-
-
-@contextmanager
-def _quick() -> Iterator[None]:
-    """What nbgrader does anew some fifteen times a submission is done once while this context lasts: the gradebook's
-    engine, with the statements it has compiled, the search for its tables, the check that a fixed schema is one."""
-    before = api.create_engine, api.inspect, nbgraderformat.common.jsonschema
-    tables = api.Base.metadata
-    api.create_engine, api.inspect, tables.create_all = map(cache, (api.create_engine, api.inspect, tables.create_all))
-    nbgraderformat.common.jsonschema = _Checker
-    try:
-        yield
-    finally:
-        api.create_engine, api.inspect, nbgraderformat.common.jsonschema = before
-        del tables.create_all  # the method of its class is back
-
-
-class _Checker:
-    """jsonschema.validate, for a schema that is known to be one."""
-
-    @staticmethod
-    def validate(instance: object, schema: dict) -> None:
-        error = best_match(validator_for(schema)(schema).iter_errors(instance))
-        if error is not None:
-            raise error
-
-
-class _Prepared(PreparedExecute):
-    """PreparedExecute for a student's notebooks."""
-
-    results: dict[str, Result]
-
-    def preprocess(self, nb, resources):
-        self.result = self.results[resources["nbgrader"]["notebook"]]
-        return super().preprocess(nb, resources)
-
-
-def _is_sealed(step: object) -> bool:
-    return step == _SEALED or (isinstance(step, type) and issubclass(step, SealedExecute))
-
-
-class _Parent(LoggingConfigurable):
-    """What nbgrader's converters take configuration and log from."""
-
-
-class _Logged:
-    """nbgrader's log in a file instead of on the terminal."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader's own, once for each kind of query
-        try:
-            self._handler = _FileHandler(self._file, mode="w")
-        except OSError as error:
-            raise Refused(disk_trouble(error, self._file.parent)) from None
-        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        self._before = []
-        for logger in map(logging.getLogger, ("traitlets", "tornado.application")):  # the other is the gradebook's
-            self._before.append((logger, logger.handlers, logger.level, logger.propagate))
-            logger.handlers, logger.propagate = [self._handler], False
-            logger.setLevel(logging.INFO)
-
-    def __exit__(self, *_: object) -> None:
-        for logger, handlers, level, propagates in self._before:
-            logger.handlers, logger.propagate = handlers, propagates
-            logger.setLevel(level)
-        with suppress(OSError):
-            self._handler.close()
-
-
-class _FileHandler(logging.FileHandler):
-    """A log that a full disk cuts short."""
-
-    def handleError(self, record: logging.LogRecord) -> None:
-        pass
 
 
 def _first_line(error: BaseException) -> str:

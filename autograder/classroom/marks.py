@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
-from nbgrader.api import MissingEntry
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Grade,
+    MissingEntry,
+    Notebook,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 
 from autograder.classroom.course import Course, Refused
 from autograder.classroom.outcomes import MIME
@@ -91,14 +99,36 @@ def class_marks(course: Course, assignment: str) -> tuple[dict[str, float], list
     return most, learners
 
 
+def automatic_marks(course: Course, assignment: str, *students: str) -> dict[str, dict[str, float | None]]:
+    """The automatic marks that the gradebook holds: by student (default: all), then by "notebook/grade cell"."""
+    wanted = (SubmittedAssignment.student_id, Notebook.name, BaseCell.name, Grade.auto_score)
+    with course.gradebook() as gradebook:
+        rows = gradebook.db.query(*wanted).select_from(Grade).join(BaseCell, Grade.cell_id == BaseCell.id).join(
+            SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id).join(
+            Notebook, SubmittedNotebook.notebook_id == Notebook.id).join(
+            SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id).join(
+            Assignment, SubmittedAssignment.assignment_id == Assignment.id).filter(Assignment.name == assignment)
+        if students:
+            rows = rows.filter(SubmittedAssignment.student_id.in_(students))
+        found: dict[str, dict[str, float | None]] = {}
+        for student, notebook, cell, mark in rows:
+            found.setdefault(student, {})[f"{notebook}/{cell}"] = mark
+        return found
+
+
 def _why_not_graded(course: Course, assignment: str, student: str, notebooks: list[str], grades: Iterable) -> str:
-    """Why a submission did not come through grading; "" where it did: it has a graded notebook, or just marks."""
-    folder = course.folder("autograded", student, assignment)
-    if any((folder / f"{name}.ipynb").is_file() for name in notebooks):
-        return ""
+    """Why a submission did not come through grading; "" where it did: it has a graded notebook, or just marks.
+
+    A submission that takes the place of a graded one, and cannot be graded, has no mark either: the gradebook's is not
+    its own.
+    """
     marked = any(grade.auto_score is not None or grade.manual_score is not None for grade in grades)
-    kept = Results(course.state / "graded" / assignment).not_graded(student)
-    return kept or ("" if marked else f"this says why: python -m autograder grade {assignment}")
+    folder = course.folder("autograded", student, assignment)
+    graded = [file for name in notebooks if (file := folder / f"{name}.ipynb").is_file()]
+    why = Results(course.state / "graded" / assignment).not_graded(student, unless=graded)
+    if why:
+        return f"{why} The marks of what was handed in before stay in the gradebook." if marked else why
+    return "" if marked or graded else f"this says why: python -m autograder grade {assignment}"
 
 
 def _mark(grade, most: float, said: dict) -> ExerciseMark:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from autograder.classroom.submission import Result
@@ -60,9 +60,12 @@ class Results:
     def forget_written(self, student: str) -> None:
         (self.folder / student / _WRITTEN).unlink(missing_ok=True)
 
-    def not_graded(self, student: str) -> str:
-        """Why a student's submission could not be graded, "" where nothing is said about it."""
-        return str((_read(self.folder / student / _NOT_GRADED) or {}).get("why", ""))
+    def not_graded(self, student: str, unless: Iterable[Path] = ()) -> str:
+        """Why a student's submission could not be graded, "" where nothing is said about it, or one of these files (a
+        graded notebook, by whatever command) is newer."""
+        file = self.folder / student / _NOT_GRADED
+        why = str((_read(file) or {}).get("why", ""))
+        return "" if why and any(other.stat().st_mtime > file.stat().st_mtime for other in unless) else why
 
     def mark_not_graded(self, student: str, why: str) -> None:
         _write(self.folder / student / _NOT_GRADED, {"why": why})

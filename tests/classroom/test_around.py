@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+import posixpath
 import re
 import shutil
 import subprocess
@@ -59,6 +61,7 @@ def test_the_course_s_own_bundle_holds_no_answer(tmp_path, monkeypatch):
     for place in (*bundle.FOLDERS, *bundle.FILES, "source", "release", "nbgrader_config.py"):
         copy = shutil.copytree if (ROOT / place).is_dir() else shutil.copy
         root.mkdir(exist_ok=True)
+        (root / place).parent.mkdir(exist_ok=True)
         copy(ROOT / place, root / place)
     secret = course_secret(root / ".course" / "secret").hex()
     monkeypatch.chdir(root)
@@ -66,7 +69,7 @@ def test_the_course_s_own_bundle_holds_no_answer(tmp_path, monkeypatch):
     with zipfile.ZipFile("class.zip") as archive:
         files = {name: archive.read(name).decode("utf-8", "replace") for name in archive.namelist()}
     folders = {name.split("/")[1] for name in files}
-    assert folders.isdisjoint({"source", "tests", "bench", ".course", "submitted", "docs"})
+    assert folders.isdisjoint({"source", "tests", "bench", ".course", "submitted"})
     assert {"autograder", "notebooks", "release", "nbgrader_config.py", "Makefile"} <= folders
     notebooks = {name: text for name, text in files.items() if name.endswith(".ipynb")}
     assert notebooks and not any(secret in text for text in files.values())
@@ -78,6 +81,13 @@ def test_the_course_s_own_bundle_holds_no_answer(tmp_path, monkeypatch):
     reasons = [text for source in quiz for text in source.split('"') if len(text) > 30]
     assert len(reasons) > 20
     assert not any(reason in text for reason in reasons for text in notebooks.values())
+
+    for name, text in files.items():
+        if name.endswith((".ipynb", ".md")):
+            places = {posixpath.normpath(posixpath.join(posixpath.dirname(name), link))
+                      for link in re.findall(r"\]\((?![a-z]+:|#)([\w./-]+\.(?:md|ipynb|py))[)#]", text)}
+            lost = {place for place in places if not place.startswith("class/work/")} - files.keys()
+            assert not lost, f"{name} links to {lost}"
 
     readme = files["class/README.md"]
     assert "git clone" not in readme and set(re.findall(r"\bmake (\w+)", readme)) - {"copies"} == {"env", "lab"}
@@ -289,6 +299,25 @@ def test_what_is_handed_in_again_has_a_mark_again(mixed):
     assert main(["grade", NAME, "--student", "renamed"]) == 0
     marks = {one.student: one for one in class_marks(mixed, NAME)[1]}
     assert (marks["renamed"].total, marks["renamed"].not_graded) == (27.0, "") and marks["empty"].not_graded
+
+
+def test_marks_of_an_earlier_submission_are_not_those_of_one_that_cannot_be_graded(mixed, capsys):
+    file = mixed.folder("submitted", "ada", NAME) / f"{NAME}.ipynb"
+    graded = mixed.folder("autograded", "ada", NAME) / f"{NAME}.ipynb"
+    right = file.read_text()
+    file.write_text("nothing but words")
+    assert main(["grade", NAME, "--student", "ada"]) == 1
+    (ada,) = [one for one in class_marks(mixed, NAME)[1] if one.student == "ada"]
+    assert ada.exercises["synchronized_item_mean"].points is None
+    assert "no notebook that can be read" in ada.not_graded and "stay in the gradebook" in ada.not_graded
+    with mixed.gradebook() as book:
+        assert book.find_submission(NAME, "ada").score == 27.0
+
+    os.utime(graded)  # what another command graded meanwhile counts
+    assert [one.total for one in class_marks(mixed, NAME)[1] if one.student == "ada"] == [27.0]
+    file.write_text(right)
+    assert main(["grade", NAME, "--student", "ada"]) == 0
+    assert [one.not_graded for one in class_marks(mixed, NAME)[1] if one.student == "ada"] == [""]
 
 
 def test_nothing_is_exported_while_all_wait_and_it_is_said_for_what(mixed, capsys):

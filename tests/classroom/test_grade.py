@@ -31,7 +31,7 @@ from fake_workers import FakeWorkers  # noqa: E402
 from sealed_course import NAME, RIGHT, nbgrader, nothing_left_behind, submit  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import course, grade, results, sandbox  # noqa: E402
+from autograder.classroom import course, grade, progress, results, sandbox  # noqa: E402
 from autograder.classroom.config import course_secret  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
@@ -303,7 +303,7 @@ def test_the_command_that_is_named_enters_an_assignment_though_its_release_is_th
 def test_progress_in_a_log_is_a_line_now_and_then(root, monkeypatch, capsys):
     assert graded() == 0
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(grade, "LOG_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
     assert graded("--force") == 0
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4
@@ -315,7 +315,7 @@ def test_progress_in_a_log_is_a_line_now_and_then(root, monkeypatch, capsys):
     (12, 8.6, "12 of 200, 1.4 a second, 2 minutes left"), (12, 60.0, "12 of 200, 12.0 a minute, 16 minutes left"),
     (150, 75.0, "150 of 200, 2.0 a second, 25 seconds left"), (1, 100.0, "1 of 200, 36.0 an hour, 6 hours left")])
 def test_progress_is_in_units_that_people_read(done, seconds, words):
-    assert grade._pace(done, 200, seconds) == words
+    assert progress.pace(done, 200, seconds) == words
 
 
 def test_no_submissions_is_one_clear_message(root, capsys):
@@ -514,6 +514,13 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_behind(template, tmp_path, moment
         _, complained = grader.communicate(timeout=120)
     assert complained == "Stopped. What is graded is kept: the same command goes on from there.\n"
     assert grader.returncode == 130
+
+
+def test_ctrl_c_while_packages_are_imported_is_one_line(tmp_path):
+    (tmp_path / "tqdm.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    stopped = subprocess.run([sys.executable, "-m", "autograder", "grade", NAME], capture_output=True, text=True,
+                             env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"})
+    assert (stopped.stderr, stopped.returncode) == ("Stopped.\n", 130)
 
 
 @with_marks(*for_real)
