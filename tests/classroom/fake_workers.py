@@ -38,6 +38,14 @@ class FakeWorkers:
             yield name, task, marked(task, only).to_dict()
 
 
+def mark_by_rule(monkeypatch, tasks: Path) -> None:
+    """Have `grade` in this process use these workers, and write what they are asked to the file `tasks`."""
+    tasks.write_text("")
+    monkeypatch.setenv("FAKE_TASKS", str(tasks))
+    monkeypatch.setattr(grade, "Workers", FakeWorkers)
+    monkeypatch.setattr(grade, "require", lambda: None)
+
+
 def marked(task: Task, only: str | None) -> Result:
     cells, sources = submission._cells(task, only)
     names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]

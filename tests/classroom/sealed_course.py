@@ -6,6 +6,7 @@ outcome, the diagnosis and the points.
 
 import ctypes
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -79,6 +80,23 @@ def make(root: Path, more: str = "") -> nbformat.NotebookNode:
     secret = str(root / ".course" / "secret")
     (root / "nbgrader_config.py").write_text(CONFIG.format(root=str(root), secret=secret, more=more))
     return release(root, NAME, cells)
+
+
+def make_class(root: Path, answers: dict[str, dict[str, str | None]], more: str = "", edit=None) -> Path:
+    """Write the course to the new folder `root`, with a submission of each student; returns `root`."""
+    root.mkdir()
+    released = make(root, more)
+    for student, answered in answers.items():
+        submit(root, released, student, answered, edit)
+    return root
+
+
+def copied(template: Path, root: Path) -> Path:
+    """A course again in another folder, which its settings name."""
+    shutil.copytree(template, root)
+    config = root / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(template), str(root)))
+    return root
 
 
 def exercise(name: str, points: float, solution: str, call: str, hidden: str) -> list[nbformat.NotebookNode]:

@@ -20,11 +20,11 @@ from jupyter_server.extension.config import ExtensionConfigManager
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
-from fake_workers import FakeWorkers  # noqa: E402
-from sealed_course import NAME, RIGHT, cell, submit  # noqa: E402
+from fake_workers import mark_by_rule  # noqa: E402
+from sealed_course import NAME, RIGHT, cell, copied, submit  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import bundle, collect, export, grade, outcomes, report, simulate  # noqa: E402
+from autograder.classroom import bundle, collect, export, outcomes, report, simulate  # noqa: E402
 from autograder.classroom.config import COURSE_ID, course_secret  # noqa: E402
 from autograder.classroom.course import Course, Refused  # noqa: E402
 from autograder.classroom.grade_cells import Choice  # noqa: E402
@@ -44,10 +44,7 @@ def released(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def course(released, tmp_path, monkeypatch) -> Course:
-    root = tmp_path / "course"
-    shutil.copytree(released, root)
-    config = root / "nbgrader_config.py"
-    config.write_text(config.read_text().replace(str(released), str(root)))
+    root = copied(released, tmp_path / "course")
     monkeypatch.chdir(root)
     return Course(root)
 
@@ -238,9 +235,7 @@ def test_report_shows_points_before_penalties():
 @pytest.fixture
 def mixed(course, monkeypatch, tmp_path) -> Course:
     """A class with one submission that can be graded and three that cannot, after grading."""
-    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
-    monkeypatch.setattr(grade, "Workers", FakeWorkers)
-    monkeypatch.setattr(grade, "require", lambda: None)
+    mark_by_rule(monkeypatch, tmp_path / "tasks")
     released = nbformat.read(course.root / "release" / NAME / f"{NAME}.ipynb", as_version=4)
     submit(course.root, released, "ada", RIGHT)
     submit(course.root, released, "garbage", {}).write_text("nothing but words")

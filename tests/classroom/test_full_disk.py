@@ -16,7 +16,7 @@ from nbformat.v4 import new_markdown_cell
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
-from sealed_course import NAME, RIGHT, submit  # noqa: E402
+from sealed_course import NAME, RIGHT, copied, make_class  # noqa: E402
 from test_grade import WRONG, for_real, rows, with_marks  # noqa: E402
 
 SIZE = 4_000_000
@@ -65,20 +65,13 @@ def on_a_small_disk(root: Path, place: str, commands: list[list[str]], rooms: li
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("disk") / "course"
-    root.mkdir()
-    released = sealed_course.make(root)
-    for student, answers in ANSWERS.items():
-        submit(root, released, student, answers, lambda notebook: notebook.cells.append(LONG))
-    return root
+    return make_class(tmp_path_factory.mktemp("disk") / "course", ANSWERS,
+                      edit=lambda notebook: notebook.cells.append(LONG))
 
 
 @pytest.fixture
 def root(template, tmp_path, monkeypatch) -> Path:
-    root = tmp_path / "course"
-    shutil.copytree(template, root)
-    config = root / "nbgrader_config.py"
-    config.write_text(config.read_text().replace(str(template), str(root)))
+    root = copied(template, tmp_path / "course")
     monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
     (tmp_path / "tasks").write_text("")
     return root

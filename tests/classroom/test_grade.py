@@ -27,8 +27,7 @@ from nbgrader.plugins import LateSubmissionPlugin
 sys.path.insert(0, str(Path(__file__).parent))
 import fake_workers  # noqa: E402
 import sealed_course  # noqa: E402
-from fake_workers import FakeWorkers  # noqa: E402
-from sealed_course import NAME, RIGHT, nbgrader, nothing_left_behind, submit  # noqa: E402
+from sealed_course import NAME, RIGHT, copied, make_class, nbgrader, nothing_left_behind  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
 from autograder.classroom import course, grade, progress, results, sandbox  # noqa: E402
@@ -51,19 +50,8 @@ LATE = """c.LateSubmissionPlugin.penalty_method = "zero"
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Path:
     """A released assignment and five submissions; copied for each test, since its settings name its folder."""
-    root = tmp_path_factory.mktemp("template") / "course"
-    root.mkdir()
-    released = sealed_course.make(root, LATE)
+    root = make_class(tmp_path_factory.mktemp("template") / "course", ANSWERS, LATE)
     course_secret(root / ".course" / "secret")  # one for all copies: they draw the same trials
-    for student, answers in ANSWERS.items():
-        submit(root, released, student, answers)
-    return root
-
-
-def copied(template: Path, root: Path) -> Path:
-    shutil.copytree(template, root)
-    config = root / "nbgrader_config.py"
-    config.write_text(config.read_text().replace(str(template), str(root)))
     return root
 
 
@@ -71,10 +59,7 @@ def copied(template: Path, root: Path) -> Path:
 def root(template, tmp_path, monkeypatch) -> Path:
     root = copied(template, tmp_path / "course")
     monkeypatch.chdir(root)
-    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
-    monkeypatch.setattr(grade, "Workers", FakeWorkers)
-    monkeypatch.setattr(grade, "require", lambda: None)
-    (tmp_path / "tasks").write_text("")
+    fake_workers.mark_by_rule(monkeypatch, tmp_path / "tasks")
     return root
 
 

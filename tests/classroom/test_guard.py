@@ -17,12 +17,10 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import notebook_hash
 
 sys.path.insert(0, str(Path(__file__).parent))
-import sealed_course  # noqa: E402
-from fake_workers import FakeWorkers  # noqa: E402
-from sealed_course import NAME, RIGHT, nbgrader, submit  # noqa: E402
+from fake_workers import mark_by_rule  # noqa: E402
+from sealed_course import NAME, RIGHT, copied, make_class, nbgrader  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import grade  # noqa: E402
 from autograder.classroom.course import Course  # noqa: E402
 
 CANARY = "CANARY-OF-THE-HOST"
@@ -42,24 +40,15 @@ c.Autograde.pre_convert_hook = wait_if_told
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("guard") / "course"
-    root.mkdir()
-    released = sealed_course.make(root, MORE)
-    for student in ("ada", "mallory", "zoe"):
-        submit(root, released, student, RIGHT)
-    return root
+    everybody = dict.fromkeys(("ada", "mallory", "zoe"), RIGHT)
+    return make_class(tmp_path_factory.mktemp("guard") / "course", everybody, MORE)
 
 
 @pytest.fixture
 def root(template, tmp_path, monkeypatch) -> Path:
-    root = tmp_path / "course"
-    shutil.copytree(template, root)
-    config = root / "nbgrader_config.py"
-    config.write_text(config.read_text().replace(str(template), str(root)))
+    root = copied(template, tmp_path / "course")
     monkeypatch.chdir(root)
-    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
-    monkeypatch.setattr(grade, "Workers", FakeWorkers)
-    monkeypatch.setattr(grade, "require", lambda: None)
+    mark_by_rule(monkeypatch, tmp_path / "tasks")
     (tmp_path / "host.txt").write_text(CANARY)
     (tmp_path / "host").mkdir()
     (tmp_path / "host" / "inner.txt").write_text(CANARY)

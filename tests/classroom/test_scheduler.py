@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sealed_course import NAME, nothing_left_behind  # noqa: E402
-from test_grade import ANSWERS, POINTS, copied, for_real, points, template, until, with_marks  # noqa: E402, F401
+from sealed_course import NAME, copied, nothing_left_behind  # noqa: E402
+from test_grade import ANSWERS, POINTS, for_real, points, template, until, with_marks  # noqa: E402, F401
 
 from autograder.__main__ import main  # noqa: E402
 from autograder.classroom import workers  # noqa: E402

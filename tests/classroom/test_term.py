@@ -10,12 +10,11 @@ from nbgrader.api import Gradebook
 
 sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
-from fake_workers import FakeWorkers  # noqa: E402
-from sealed_course import NAME, cell, nbgrader, submit  # noqa: E402
-from test_grade import ANSWERS, LATE, POINTS, copied, for_real, points, rows, tasks, with_marks  # noqa: E402
+from fake_workers import mark_by_rule  # noqa: E402
+from sealed_course import NAME, cell, copied, make_class, nbgrader  # noqa: E402
+from test_grade import ANSWERS, LATE, POINTS, for_real, points, rows, tasks, with_marks  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import grade  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -23,27 +22,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Path:
     """The class of test_grade, with a locked cell that is no check."""
-    root = tmp_path_factory.mktemp("term") / "course"
-    root.mkdir()
-    released = sealed_course.make(root, LATE)
-    for student, answers in ANSWERS.items():
-        submit(root, released, student, answers)
-    return root
+    return make_class(tmp_path_factory.mktemp("term") / "course", ANSWERS, LATE)
 
 
 @pytest.fixture
 def root(template, tmp_path, monkeypatch) -> Path:
     root = copied(template, tmp_path / "course")
     monkeypatch.chdir(root)
-    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
-    (tmp_path / "tasks").write_text("")
     return root
 
 
 @pytest.fixture
-def by_rule(monkeypatch) -> None:
-    monkeypatch.setattr(grade, "Workers", FakeWorkers)
-    monkeypatch.setattr(grade, "require", lambda: None)
+def by_rule(root, monkeypatch) -> None:
+    mark_by_rule(monkeypatch, root.parent / "tasks")
 
 
 def graded(*more: str) -> int:
