@@ -1,7 +1,14 @@
-"""The classroom: nbgrader settings, the learner's lab, the demonstration.
+"""The classroom: everything around nbgrader. `configure(c)` is all that an `nbgrader_config.py` needs.
 
-`configure(c)` is all that an `nbgrader_config.py` needs. Everything else here is run with
-`python -m autograder.classroom.NAME`. Importing this package imports neither torch nor nbgrader.
+A submission is graded sealed: `sealed` stands in the place of nbgrader's Execute; an `attempt` runs the cells in the
+`sandbox` (`inside/`, `seccomp`) through a `session`, and has `grade_cells` judged outside, with an `outcome` each.
+A class is graded in parallel: `grade` turns each hand-in into data (`submission`), has `workers` grade it, keeps
+`results`, and has nbgrader write them (`writer`, `late`).
+Settings and steps of nbgrader: `config`, `seal`, `course`, `guard`, `preprocessors`, `pages`.
+Around grading: `lab`, `collect`, `marks` for `export` and `report`, `bundle`, `simulate`, `demo`.
+Authoring: `authoring`, `verify`, `release`.
+
+Importing this package imports neither torch nor nbgrader.
 """
 
 from .config import configure
