@@ -159,7 +159,7 @@ def _checked_outcome(rank: int, data: object, arguments: int, stage: str) -> Ran
     _require(type(data) is dict and set(data) == {field.name for field in RankOutcome.__dataclass_fields__.values()},
              "an outcome with other fields")
     _require(data["rank"] == rank and type(data["rank"]) is int and data["end"] in _ENDS, "an outcome of another rank")
-    for name, kinds in (("exit", (int, type(None))), ("communicating", (bool,)), ("cpu", (float, int)),
+    for name, kinds in (("exit", (int, type(None))), ("communicating", (bool,)), ("activity", (float, int)),
                         ("own_group", (bool,)), ("output", (str,)), ("calls", (list,)), ("frames", (list,)),
                         ("error", (dict, type(None))), ("result", (bytes, type(None)))):
         _require(type(data[name]) in kinds, f"{name} is a {type(data[name]).__name__}")
@@ -209,6 +209,7 @@ def _checked_call(call: object) -> Call:
     _require(type(call) is dict and set(call) == set(_CALL_FIELDS), "a call with other fields")
     _require(all(type(call[name]) in kinds for name, kinds in _CALL_FIELDS.items()), "a call that is none")
     _require(0 <= call["elements"] < 2**63 and 0 <= call["sequence"] < 100_000, "a call with numbers that none has")
+    _require(len(call["ranks"]) <= 64 and all(type(rank) is int for rank in call["ranks"]), "a group of no ranks")
     return Call.from_dict(call)
 
 

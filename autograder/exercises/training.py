@@ -150,9 +150,9 @@ def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Che
 
 def _of_the_function(outcome: RankOutcome) -> RankOutcome:
     """The outcome without the stage's own fence: a rank that waits there has returned from the function."""
-    fenced = outcome.end == "waiting" and any(call.group == FENCE for call in outcome.pending)
+    fenced = outcome.end == "waiting" and any(call.group.startswith(FENCE) for call in outcome.pending)
     return replace(outcome, end="returned" if fenced else outcome.end,
-                   calls=[call for call in outcome.calls if call.group != FENCE])
+                   calls=[call for call in outcome.calls if not call.group.startswith(FENCE)])
 
 
 def _not_a_future(outcomes: Sequence[RankOutcome]) -> list[Reason]:

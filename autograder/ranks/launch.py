@@ -231,7 +231,7 @@ class Launch:
         outcome.calls = answer["calls"]
         outcome.frames = answer["frames"]
         outcome.communicating = answer["communicating"]
-        outcome.cpu = answer["cpu"]
+        outcome.activity = answer["activity"]
 
     def _answers(self, seconds: float) -> list[tuple[int, dict | None]]:
         """(rank, answer) of the frames that arrive within `seconds`; None as answer when a rank's channel closed."""
@@ -267,7 +267,7 @@ _WHERE = wire.encode({"do": "where"})
 
 
 _CONTENT = {"load": {}, "join": {},
-            "where": {"calls": list, "frames": list, "communicating": bool, "cpu": float},
+            "where": {"calls": list, "frames": list, "communicating": bool, "activity": float},
             "returned": {"calls": list, "result": bytes, "own_group": bool},
             "raised": {"calls": list, "result": bytes, "own_group": bool, "error": dict}}
 
@@ -298,9 +298,9 @@ def _outcome_of(rank: int, answer: dict | None) -> RankOutcome:
 
 
 def _signature(outcomes: list[RankOutcome]) -> list[tuple]:
-    """What must not change while ranks wait. CPU time tells a wait that no ledger shows from a busy loop."""
-    return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating,
-             0.0 if outcome.pending else outcome.cpu) for outcome in outcomes]
+    """What must not change while ranks wait. Activity tells a wait from work beside a call that is under way."""
+    return [(outcome.end, len(outcome.calls), len(outcome.pending), outcome.communicating, outcome.activity)
+            for outcome in outcomes]
 
 
 class _Output:

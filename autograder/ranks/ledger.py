@@ -38,9 +38,9 @@ class Call:
     name: "all_reduce", "broadcast", "send", …; elements: what this rank hands in (what it receives, for recv);
     dtype: "float64", …; group: name of the process group ("default" for the default one); sequence: the how-manieth
     collective of this group it is, from 1 (0 for point-to-point); op: "sum", "avg", … or None where it is not known
-    (DDP's reducer issues its own below Python); peer: the other rank of a point-to-point call; done: whether it had
-    ended when the ledger was read; own: whether the learner's function issued it (False: what the stage did to prepare
-    the trial).
+    (DDP's reducer issues its own below Python); peer: the other rank of a point-to-point call, None for a receive from
+    any; done: whether it had ended when the ledger was read; own: whether the learner's function issued it (False: what
+    the stage did to prepare the trial); ranks: of the group, () for the default one and for one that is gone.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Call:
     peer: int | None = None
     done: bool = True
     own: bool = True
+    ranks: tuple = ()
 
     @property
     def point_to_point(self) -> bool:
@@ -67,7 +68,8 @@ class Call:
     def __str__(self) -> str:
         size = f"{self.elements} {self.dtype}" if self.elements or self.dtype else ""
         if self.point_to_point:
-            return f"{self.name} {'to' if self.name == 'send' else 'from'} rank {self.peer} ({size})"
+            peer = "any rank" if self.peer is None else f"rank {self.peer}"
+            return f"{self.name} {'to' if self.name == 'send' else 'from'} {peer} ({size})"
         return f"{self.name}({', '.join(part for part in (size, self.op) if part)})"
 
 
@@ -85,7 +87,10 @@ class Ledger:
         self._mark = 0
 
     def install(self) -> None:
-        """Wrap the methods of `dist.ProcessGroup`, and the operators of functional collectives; once per process."""
+        """Wrap the methods of `dist.ProcessGroup`, the operators of functional collectives and waits; once per process.
+
+        A wait is wrapped so that it has a frame: without, a thread that waits looks as if it did something of its own.
+        """
         for method in (*_POINT_TO_POINT, *_REDUCING):
             original = getattr(dist.ProcessGroup, method, None)
             if original is not None:
@@ -95,6 +100,8 @@ class Ledger:
                 packet = getattr(space, name)
                 for operator in (packet, packet.default):
                     operator._op = self._recording(operator._op, functools.partial(_Functional, name))
+        for waiting in (dist.Work, torch._C.Future):
+            waiting.wait = _visible(waiting.wait)
 
     def _recording(self, original: Callable, noted: Callable) -> Callable:
         def recorded(*args, **kwargs):
@@ -129,6 +136,12 @@ class Ledger:
     def own_calls(self) -> list[Call]:
         """Those since the last mark."""
         return [call for call in self.calls() if call.own]
+
+
+def _visible(original: Callable) -> Callable:
+    def waits(*args, **kwargs):
+        return original(*args, **kwargs)
+    return functools.wraps(original)(waits)
 
 
 class _Seen:
@@ -229,8 +242,10 @@ def _collective(entry: dict, done: bool, seen: list[_Seen], on_gpu: bool) -> Cal
     if called == "all_reduce" and any("reduce_scatter" in s.method for s in within):
         called = "reduce_scatter"  # gloo makes it of sums
     number, description = entry["process_group"][:2]
-    group = {"default_pg": "default", "undefined": f"{number}"}.get(description, description)
-    if on_gpu and backend == "gloo" and description in ("default_pg", "undefined"):
+    default = description == "default_pg"
+    # the groups of a device mesh share descriptions
+    group = "default" if default else number if description == "undefined" else f"{description} {number}"
+    if on_gpu and backend == "gloo":
         group += " on gloo"
     barrier = called.endswith("barrier")  # on NCCL a reduction of one byte
     dtypes = entry["input_dtypes"] or entry["output_dtypes"]
@@ -242,7 +257,15 @@ def _collective(entry: dict, done: bool, seen: list[_Seen], on_gpu: bool) -> Cal
         sequence=entry["collective_seq_id"],
         op=next((s.op for s in within), None),
         done=done,
+        ranks=() if default else _ranks_of(number),
     )
+
+
+def _ranks_of(name: str) -> tuple[int, ...]:
+    """The ranks of this process's group of that name."""
+    world = dist.distributed_c10d._world
+    return next((tuple(world.pg_group_ranks.get(group, ())) for group, known in list(world.pg_names.items())
+                 if known == name), ())
 
 
 def _product(size: list[int]) -> int:

@@ -24,13 +24,14 @@ from types import FrameType
 import torch
 import torch.distributed as dist
 
-from autograder.ranks import device, wire
-from autograder.ranks.ledger import BUFFER_ENTRIES, Ledger
+from autograder.ranks import device, ledger, wire
 
 _FOREIGN = tuple(os.path.realpath(path) + os.sep for path in {
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.dirname(torch.__file__),
     sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-_DISTRIBUTED = os.path.dirname(dist.__file__) + os.sep
+# Where the innermost frame of a thread is that waits in a call: the last two wrap such calls.
+_COMMUNICATION = (os.path.dirname(dist.__file__) + os.sep, ledger.__file__, device.__file__)
+_IDLE = (*_COMMUNICATION, sysconfig.get_path("stdlib") + os.sep)
 _LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 _RECORDER_LAG_MS = 10
 _COLLECTIVE_TIMEOUT = timedelta(hours=2)
@@ -40,7 +41,7 @@ def main(channel: socket.socket, rank: int) -> None:
     """Serve orders on `channel` until it closes. Never returns."""
     os.environ.update({"GLOO_SOCKET_IFNAME": _LOOPBACK, "NCCL_SOCKET_IFNAME": f"={_LOOPBACK}",
                        "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING": "0",
-                       "TORCH_FR_BUFFER_SIZE": str(BUFFER_ENTRIES), "RANK": str(rank), "LOCAL_RANK": str(rank)})
+                       "TORCH_FR_BUFFER_SIZE": str(ledger.BUFFER_ENTRIES), "RANK": str(rank), "LOCAL_RANK": str(rank)})
     torch.set_num_threads(1)
     life = _Rank(channel, rank)
     threading.Thread(target=life.listen, name="orders", daemon=True).start()
@@ -54,7 +55,7 @@ class _Rank:
         self.orders: queue.SimpleQueue[dict] = queue.SimpleQueue()
         self.writing = threading.Lock()
         self.main_thread = threading.main_thread().ident
-        self.ledger = Ledger()
+        self.ledger = ledger.Ledger()
         self.ledger.install()
         self.function = None
         self.group = None
@@ -137,11 +138,20 @@ class _Rank:
 
     def where(self) -> dict:
         """What this rank has communicated and where its main thread is, for a parent that wonders."""
-        frame = sys._current_frames().get(self.main_thread)
-        frames = list(_frames_of(frame)) if frame else []
-        communicating = bool(frames) and frames[-1][0].startswith(_DISTRIBUTED)
-        return {"calls": self._calls(), "communicating": communicating, "frames": _learners(frames),
-                "cpu": _cpu_seconds(self.main_thread)}
+        threads = sys._current_frames()
+        del threads[threading.get_ident()]
+        frames = list(_frames_of(threads.pop(self.main_thread)))
+        innermost = frames[-1]
+        others = [frame.f_code.co_filename for frame in threads.values()]
+        calls = self.ledger.calls()
+        if _learners([innermost]) or not all(file.startswith(_IDLE) for file in others):
+            activity = time.monotonic()
+        elif self.device.type != "cpu" and not all(call.done for call in calls):
+            activity = 0.0  # to wait for a GPU takes CPU time
+        else:
+            activity = _cpu_seconds(self.main_thread)
+        return {"calls": [call.to_dict() for call in calls], "communicating": innermost[0].startswith(_COMMUNICATION),
+                "frames": _learners(frames), "activity": activity}
 
     def _owns_group(self) -> bool:
         return self.group is None or (dist.is_initialized() and dist.group.WORLD is self.group)
@@ -154,9 +164,6 @@ class _Rank:
                 break
             time.sleep(0.001)
         return [call.to_dict() for call in calls]
-
-    def _calls(self) -> list[dict]:
-        return [call.to_dict() for call in self.ledger.calls()]
 
 
 def _cpu_seconds(thread: int) -> float:

@@ -21,7 +21,8 @@ class RankOutcome:
     end: "returned", "raised", "died" (its process ended), "waiting" (for other ranks, in vain), "running" (at the
     deadline) or "silent" (at the deadline, and it did not answer). result: the stage's result, an encoded frame
     (of a rank that raised: what the stage had collected by then).
-    cpu: seconds that its main thread had used. own_group: whether its default group is still the one it was given.
+    activity: what changes as long as it may go on by itself: CPU time of its main thread, the clock while a thread is
+    in the function's own code, which may sleep. own_group: whether its default group is still the one it was given.
     """
 
     rank: int
@@ -32,7 +33,7 @@ class RankOutcome:
     calls: list[Call] = field(default_factory=list)
     frames: list[list] = field(default_factory=list)
     communicating: bool = False
-    cpu: float = 0.0
+    activity: float = 0.0
     own_group: bool = True
     output: str = ""
 
@@ -47,7 +48,7 @@ class RankOutcome:
     def to_dict(self) -> dict:
         return {"rank": self.rank, "end": self.end, "result": self.result, "error": self.error, "exit": self.exit,
                 "calls": [call.to_dict() for call in self.calls], "frames": self.frames,
-                "communicating": self.communicating, "cpu": self.cpu, "own_group": self.own_group,
+                "communicating": self.communicating, "activity": self.activity, "own_group": self.own_group,
                 "output": self.output}
 
     @staticmethod
@@ -61,9 +62,11 @@ def issued(outcome: RankOutcome, group: str) -> int:
 
 
 def _members(outcomes: Sequence[RankOutcome], group: str) -> list[RankOutcome]:
+    """The outcomes of a group's ranks: of all for the default one, of those that used it for one that is gone."""
     if group in ("default", "default on gloo"):
         return list(outcomes)
-    return [outcome for outcome in outcomes if issued(outcome, group)]
+    ranks = {rank for outcome in outcomes for call in outcome.calls if call.group == group for rank in call.ranks}
+    return [outcome for outcome in outcomes if outcome.rank in ranks or issued(outcome, group)]
 
 
 def _nth(outcome: RankOutcome, group: str, sequence: int) -> Call | None:
@@ -178,6 +181,7 @@ def _place(outcome: RankOutcome, outcomes: Sequence[RankOutcome]) -> str:
     where = f" (line {outcome.frames[-1][1]} of {outcome.frames[-1][2]})" if outcome.frames else ""
     if call is not None:
         which = f", its {ordinal(_position(outcome, call))} collective" if call.sequence else ""
+        which += f" in a group of {ranks_words(call.ranks)}" if call.ranks else ""
         return f"waiting in {call}{which}{where}"
     if outcome.end == "silent":
         return "busy and does not answer"

@@ -212,7 +212,7 @@ def test_gloo_beside_nccl_counts_for_itself():
     assert read(entry("nccl:all_reduce", 1, state="completed"), entry("gloo:all_reduce", 1),
                 entry("gloo:barrier", 1, group="between two calls")) == [
         ("all_reduce", 3, "default", True), ("all_reduce", 3, "default on gloo", False),
-        ("barrier", 0, "between two calls", False)]
+        ("barrier", 0, "between two calls 0 on gloo", False)]
 
 
 def test_nccls_barrier_is_a_barrier():

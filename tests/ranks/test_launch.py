@@ -16,9 +16,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from autograder.ranks import wire
+from autograder.ranks import report, wire
 from autograder.ranks.launch import _WHERE, Launch, RanksFailed, Task, pickled_function, run_on_ranks
+from autograder.ranks.ledger import Call
 from autograder.ranks.processes import StartError, start_method
+from autograder.ranks.report import RankOutcome
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
 
@@ -224,7 +226,15 @@ def test_a_collective_of_a_subgroup_names_the_rank_that_left():
         if dist.get_rank() == 0:
             dist.all_reduce(torch.ones(2), group=group)
 
-    assert "Rank 0 is waiting in all_reduce(2 float32, sum)" in failure(sub, 3)
+    assert ("Rank 0 is waiting in all_reduce(2 float32, sum), its 1st collective in a group of ranks 0 and 1 (line"
+            in failure(sub, 3))
+
+
+def test_ranks_that_wait_for_a_member_that_never_used_the_group_are_stuck():
+    grouped = Call("all_reduce", 2, "float32", group="1", sequence=1, done=False, ranks=(0, 1, 2))
+    outcomes = [RankOutcome(0, calls=[grouped]), RankOutcome(1, calls=[grouped]),
+                RankOutcome(2, calls=[Call("barrier", 0, "", sequence=1, done=False)])]
+    assert report.stuck(outcomes) and not report.stuck(outcomes[:2] + [RankOutcome(2)])
 
 
 def test_an_exception_is_told_with_the_learners_line_and_before_those_who_wait():
@@ -277,6 +287,49 @@ def test_a_sleep_before_a_collective_is_no_deadlock():
         return summed(torch.ones(1)).item()
 
     assert list(run_on_ranks(sleepy, [(0,), (1,)], world_size=2)) == [2.0, 2.0]
+
+
+def sleep():
+    time.sleep(1.5)
+
+
+def compute():
+    until = time.monotonic() + 1.5
+    while time.monotonic() < until:
+        torch.ones(100).sum()
+
+
+def in_a_thread():
+    thread = threading.Thread(target=sleep)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("work", [sleep, compute, in_a_thread])
+def test_work_beside_a_receive_that_is_under_way_is_no_deadlock(work):
+    """Both ranks have asked for what the other has not sent, but one of them is not waiting for it yet."""
+    def overlaps(rank):
+        arriving = torch.empty(1)
+        receive = dist.irecv(arriving, 1 - rank)
+        if rank == 0:
+            work()
+            dist.send(torch.ones(1), 1)
+        receive.wait()
+        if rank == 1:
+            dist.send(torch.ones(1), 0)
+        return arriving.item()
+
+    assert list(run_on_ranks(overlaps, [(0,), (1,)], world_size=2)) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("wait", [lambda work: work.wait(), lambda work: work.get_future().wait()],
+                         ids=["work", "future"])
+def test_a_wait_in_the_functions_own_line_is_found_at_once(wait):
+    def waits():
+        if dist.get_rank() == 0:
+            wait(dist.all_reduce(torch.ones(2), async_op=True))
+
+    assert "rank 1 returned and never came" in (message := failure(waits, timeout=60.0)) and "in vain" in message
 
 
 def test_a_death_by_signal_that_nothing_explains_is_tried_once_more(tmp_path):

@@ -113,6 +113,25 @@ def test_calls_of_another_group_carry_its_name():
 
     first, second = ledger_of(grouped)
     assert first.group == "default" and second.group != "default" and (first.sequence, second.sequence) == (1, 1)
+    assert (first.ranks, second.ranks) == ((), (0, 1))
+
+
+def test_groups_of_a_device_mesh_differ_although_they_share_a_description():
+    def meshed():
+        from torch.distributed.device_mesh import init_device_mesh
+        mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
+        dist.all_reduce(torch.ones(2), group=mesh.get_group("shard"))
+
+    calls = [ledger[0] for ledger in run_on_ranks(meshed, world_size=4, backend="gloo").ledgers]
+    assert [call.ranks for call in calls] == [(0, 1), (0, 1), (2, 3), (2, 3)]
+    assert calls[0].group == calls[1].group != calls[2].group == calls[3].group
+
+
+def test_a_receive_from_any_rank_is_called_so():
+    def receives():
+        dist.send(torch.ones(1), 0) if dist.get_rank() else dist.recv(torch.ones(1))
+
+    assert [str(call) for call in ledger_of(receives)] == ["recv from any rank (1 float32)"]
 
 
 def test_each_rank_has_its_own_ledger():
