@@ -7,11 +7,11 @@ import struct
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import get_args, get_type_hints
 
+from autograder.classroom import records
+from autograder.classroom.records import require
 from autograder.classroom.sandbox import Limits, Sandbox, StartFailed
 from autograder.ranks import wire
-from autograder.ranks.ledger import Call
 from autograder.ranks.processes import Family, StartError
 from autograder.ranks.report import RankOutcome
 
@@ -152,34 +152,28 @@ def checked_outcomes(answer: object, plan: dict) -> list[list[RankOutcome]]:
 def _checked_ranks(ranks: object, arguments: list, stage: str) -> list[RankOutcome]:
     if type(ranks) is not list or len(ranks) != len(arguments):
         raise ValueError("outcomes of another number of ranks")
-    return [_checked_outcome(rank, data, len(wire.decode(arguments[rank])), stage) for rank, data in enumerate(ranks)]
+    return [_checked_outcome(rank, data, wire.decode(arguments[rank]), stage) for rank, data in enumerate(ranks)]
 
 
-def _checked_outcome(rank: int, data: object, arguments: int, stage: str) -> RankOutcome:
-    _require(type(data) is dict and set(data) == {field.name for field in RankOutcome.__dataclass_fields__.values()},
+def _checked_outcome(rank: int, data: object, arguments: tuple, stage: str) -> RankOutcome:
+    require(type(data) is dict and set(data) == {field.name for field in RankOutcome.__dataclass_fields__.values()},
              "an outcome with other fields")
-    _require(data["rank"] == rank and type(data["rank"]) is int and data["end"] in _ENDS, "an outcome of another rank")
+    require(data["rank"] == rank and type(data["rank"]) is int and data["end"] in _ENDS, "an outcome of another rank")
     for name, kinds in (("exit", (int, type(None))), ("communicating", (bool,)), ("activity", (float, int)),
                         ("own_group", (bool,)), ("output", (str,)), ("calls", (list,)), ("frames", (list,)),
                         ("error", (dict, type(None))), ("result", (bytes, type(None)))):
-        _require(type(data[name]) in kinds, f"{name} is a {type(data[name]).__name__}")
-    _require(len(data["output"]) <= 2**16 and len(data["calls"]) <= 10_000 and len(data["frames"]) <= 200, "too much")
-    _require(data["result"] is not None or data["end"] != "returned", "a return without a result")
-    _require((data["end"] == "raised") == (data["error"] is not None), "an end without what belongs to it")
-    _require(all(map(_is_frame, data["frames"])), "a frame that is none")
+        require(type(data[name]) in kinds, f"{name} is a {type(data[name]).__name__}")
+    require(len(data["output"]) <= 2**16 and len(data["calls"]) <= 10_000 and len(data["frames"]) <= 200, "too much")
+    require(data["result"] is not None or data["end"] != "returned", "a return without a result")
+    require((data["end"] == "raised") == (data["error"] is not None), "an end without what belongs to it")
+    require(all(map(_is_frame, data["frames"])), "a frame that is none")
     if data["error"] is not None:
         _check_error(data["error"])
     if data["result"] is not None:
         result = wire.decode(data["result"])  # WireError is a ValueError
-        if data["end"] == "returned":
-            _check_result(result, arguments, stage)
-    calls = [_checked_call(call) for call in data["calls"]]
+        records.check(stage, result, arguments, whole=data["end"] == "returned")
+    calls = [records.checked_call(call) for call in data["calls"]]
     return RankOutcome(**{**data, "calls": calls})
-
-
-def _require(holds: bool, what: str) -> None:
-    if not holds:
-        raise ValueError(what)
 
 
 def _is_frame(frame: object) -> bool:
@@ -187,30 +181,10 @@ def _is_frame(frame: object) -> bool:
 
 
 def _check_error(error: dict) -> None:
-    _require({"type", "bases", "message", "frames", "in_torch"} <= set(error), "an error with other fields")
-    _require(type(error["type"]) is str and type(error["message"]) is str and type(error["in_torch"]) is bool
+    require({"type", "bases", "message", "frames", "in_torch"} <= set(error), "an error with other fields")
+    require(type(error["type"]) is str and type(error["message"]) is str and type(error["in_torch"]) is bool
              and len(error["type"]) <= 500 and len(error["message"]) <= 8000, "an error that is none")
-    _require(type(error["bases"]) is list and len(error["bases"]) <= 100
+    require(type(error["bases"]) is list and len(error["bases"]) <= 100
              and all(type(base) is str for base in error["bases"]), "bases that are none")
-    _require(type(error["frames"]) is list and len(error["frames"]) <= 100 and all(map(_is_frame, error["frames"])),
+    require(type(error["frames"]) is list and len(error["frames"]) <= 100 and all(map(_is_frame, error["frames"])),
              "frames that are none")
-
-
-def _check_result(value: object, arguments: int, stage: str) -> None:
-    _require(type(value) is dict, "a result that is none")
-    if stage == "autograder.stages.call:call":
-        _require(set(value) == {"value", "arguments", "gradients", "requires_grad"}, "a result with other fields")
-        for name, kind in (("arguments", tuple), ("gradients", list), ("requires_grad", list)):
-            _require(type(value[name]) is kind and len(value[name]) == arguments, f"{name} of another number")
-        _require(all(type(flag) is bool for flag in value["requires_grad"]), "requires_grad that is no bool")
-
-
-def _checked_call(call: object) -> Call:
-    _require(type(call) is dict and set(call) == set(_CALL_FIELDS), "a call with other fields")
-    _require(all(type(call[name]) in kinds for name, kinds in _CALL_FIELDS.items()), "a call that is none")
-    _require(0 <= call["elements"] < 2**63 and 0 <= call["sequence"] < 100_000, "a call with numbers that none has")
-    _require(len(call["ranks"]) <= 64 and all(type(rank) is int for rank in call["ranks"]), "a group of no ranks")
-    return Call.from_dict(call)
-
-
-_CALL_FIELDS = {name: get_args(kind) or (kind,) for name, kind in get_type_hints(Call).items()}

@@ -32,8 +32,8 @@ SETTINGS = ("unsealed", "cell_timeout", "check_timeout", "submission_timeout", "
             "files", "output")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DECIDES = ("*.py", "ranks/*.py", "stages/*.py", "exercises/*.py", "classroom/inside/*.py",
-            *(f"classroom/{name}.py" for name in ("attempt", "grade_cells", "outcomes", "preprocessors", "sandbox",
-                                                  "seccomp", "sealed", "session", "submission")))
+            *(f"classroom/{name}.py" for name in ("attempt", "grade_cells", "outcomes", "preprocessors", "records",
+                                                  "sandbox", "seccomp", "sealed", "session", "submission")))
 
 
 class Changed(RuntimeError):

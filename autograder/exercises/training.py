@@ -130,22 +130,48 @@ def training_trial(name: str, training: Training, calls: Sequence[Sequence[list]
 def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Check) -> list[Reason]:
     """[] if every call of the trial did what it must. `checks` are further rules for each call, with its records
     (one per rank), asked after behaviour and before values: traffic, meters."""
-    outcomes = [_of_the_function(outcome) for outcome in outcomes]
+    seen, outcomes = outcomes, [_of_the_function(outcome) for outcome in outcomes]
     if isinstance(trial.expected, Raises):
         return rule_on_error(trial, outcomes) or _unchanged(outcomes)
-    if behaviour := rule_on_behaviour(trial, outcomes):
+    behaviour = rule_on_behaviour(trial, outcomes)
+    if not behaviour and any(outcome.result is None for outcome in outcomes):
+        behaviour = rule_on_behaviour(trial, seen)  # all wait in a group that is called like the stage's own
+    if behaviour:
         return [*_not_a_future(outcomes), *_missing_forward(outcomes, behaviour), *behaviour]
     calls = [wire.decode(outcome.result)["calls"] for outcome in outcomes]
     reasons: list[Reason] = []
     earlier: list[float] = []
+    before = [_at_the_start(trial.expected)] * len(calls)
     for number, expected in enumerate(trial.expected.calls):
         records = [rank_calls[number] for rank_calls in calls]
+        for rank, record in enumerate(records):
+            if reason := _other_parameters(rank, record, before[rank], number):
+                return [reason]
+        before = [record["parameters"] for record in records]
         reasons += _rule_on_call(trial, number, expected, records, earlier)
         for check in checks:
             reasons += check(trial, number, expected, records)
         if reasons:
             break
     return reasons
+
+
+def _at_the_start(training: Training) -> Tensor:
+    """The parameters [D] that every rank starts from."""
+    return torch.cat([value.reshape(-1) for model in training.models.values() for value in model["parameters"]])
+
+
+def _other_parameters(rank: int, record: dict, before: Tensor, number: int) -> Reason | None:
+    """Whether a record is about other parameters than it should be: the reference is computed at those in it."""
+    if not identical(record["snapshots"][0], before):
+        return Reason("wrong-number-of-steps", f"Rank {rank} changed parameters before call {number + 1}.\nOne update "
+                                               "is one optimizer.step(), within the call.")
+    for vector in (*record["snapshots"], record["parameters"]):
+        if vector.shape != before.shape or vector.dtype not in TOLERANCE:
+            return Reason("wrong-type", f"Rank {rank} made of {len(before)} parameters in {str(before.dtype)[6:]} "
+                                        f"{vector.numel()} in {str(vector.dtype)[6:]}.\nLeave their shapes and dtypes "
+                                        "as they are.")
+    return None
 
 
 def _of_the_function(outcome: RankOutcome) -> RankOutcome:
@@ -178,8 +204,9 @@ def _missing_forward(outcomes: Sequence[RankOutcome], behaviour: Sequence[Reason
 def _unchanged(outcomes: Sequence[RankOutcome]) -> list[Reason]:
     """After a due exception no parameter may have changed."""
     for outcome in outcomes:
-        last = wire.decode(outcome.result)["calls"][-1]
-        if not identical(last["snapshots"][0], last["parameters"]):
+        record = wire.decode(outcome.result) if outcome.result else None
+        last = record and record["calls"][-1]
+        if last and not identical(last["snapshots"][0], last["parameters"]):
             return [Reason("wrong-number-of-steps", f"Rank {outcome.rank} raised the error, but after its parameters "
                                                     "had changed.\nWithout an item there is no update.")]
     return []
