@@ -38,6 +38,7 @@ _START = ("import sys; sys.path[:0] = {paths!r}; "
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib64", "/usr/lib32", "/bin", "/lib", "/lib64", "/lib32", "/nix/store",
            "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime")
 _NEEDED = ("torch", "numpy", "cloudpickle", "IPython")
+_SOCKETS = 4096  # of one submission; each may hold some 200 KiB
 _LOWEST_UID, _UIDS = 20_000, 40_000  # one at random for each grading process that runs as root
 _ETC = {"/etc/passwd": "learner:x:{uid}:{uid}::/tmp:/bin/sh\n", "/etc/group": "learner:x:{uid}:\n",
         "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n", "/etc/nsswitch.conf": "hosts: files\n"}
@@ -244,11 +245,13 @@ class Sandbox:
         """"memory" or "processes" if everything inside together uses more than allowed, else None."""
         if not self.sealed:
             return None
-        members = list(_family(self.init))
+        members, most = list(_family(self.init)), self.limits.total_memory
         if sum(threads for _, threads in members) > self.limits.processes + 16:
             return "processes"
-        if sum(map(_own_memory, (pid for pid, _ in members))) > self.limits.total_memory and \
-                sum(map(_share_of_memory, (pid for pid, _ in members))) > self.limits.total_memory:
+        pids = [pid for pid, _ in members]
+        own = sum(map(_own_memory, pids))
+        shared = _shared_memory(pids) if own + _shared_everywhere() > most else 0
+        if own + shared > most and sum(map(_share_of_memory, pids)) + shared > most or _sockets(self.init) > _SOCKETS:
             return "memory"
         return None
 
@@ -465,11 +468,41 @@ def _own_memory(pid: int) -> int:
 
 
 def _share_of_memory(pid: int) -> int:
-    """What a process holds, shared pages divided among those who share them."""
+    """What a process holds for itself, pages from before a fork divided among those who share them."""
     try:
         with open(f"/proc/{pid}/smaps_rollup") as lines:
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss_Anon:"))
     except PermissionError:
         return _own_memory(pid)
     except (OSError, StopIteration):
+        return 0
+
+
+def _shared_everywhere() -> int:
+    """How much memory all processes of the machine share with one another, files in memory included."""
+    with open("/proc/meminfo") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Shmem:"))
+
+
+def _shared_memory(pids: list[int]) -> int:
+    """The size of all memory that these processes share; it stays as long as one maps it, whether it looks or not."""
+    areas: dict[bytes, int] = {}
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/maps", "rb") as lines:
+                found = [line.split(None, 5) for line in lines if b" /dev/zero" in line]
+        except OSError:
+            continue
+        for where, _, offset, _, number, _ in found:
+            begin, end = (int(part, 16) for part in where.split(b"-"))
+            areas[number] = max(areas.get(number, 0), int(offset, 16) + end - begin)
+    return sum(areas.values())
+
+
+def _sockets(pid: int) -> int:
+    """How many sockets there are in a process's network: what waits in one is counted as no process's memory."""
+    try:
+        with open(f"/proc/{pid}/net/sockstat") as lines:
+            return int(lines.readline().split()[-1])
+    except (OSError, ValueError, IndexError):
         return 0

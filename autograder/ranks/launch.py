@@ -75,6 +75,7 @@ class Launch:
         self._folder = Scratch("autograder-")
         self._joined = 0
         self._stores = 0
+        self._has_run = False
         try:
             self._family = Family("autograder.ranks.rank:main", size, method)
         except BaseException:
@@ -91,6 +92,7 @@ class Launch:
                             "gpus": os.environ.get("CUDA_VISIBLE_DEVICES") if backend == "nccl" else ""})
         self._load_errors: dict[int, RankOutcome] = {}
         self._loading = set(range(size))
+        self._here: set[int] = set()  # ranks that have begun to load the function
         for rank in range(size):
             self._send(rank, load)
 
@@ -118,6 +120,7 @@ class Launch:
             for rank, arguments in enumerate(task.arguments):
                 self._send(rank, wire.encode({"do": "run", "stage": task.stage, "arguments": arguments,
                                               "seed": task.seed}))
+            self._has_run = True
             self._watch(outcomes, task.timeout)
         for outcome in outcomes:
             if outcome.end == "died":
@@ -155,17 +158,22 @@ class Launch:
                 if answer is None or answer["did"] != "where":  # a late answer to a question of the trial before
                     joining.discard(rank)
             joining -= self._load_errors.keys()
-        if joining or self._loading & set(range(task.world_size)):
+        if late := joining | self._loading & set(range(task.world_size)):
             self.usable = False
-            raise StartError(f"The ranks did not form a process group within {JOIN_SECONDS:.0f} s. " + (
-                "The machine may be overloaded: try again." if self.backend == "gloo" else
-                "The GPUs may be busy, or unable to reach each other: try again, or use backend='gloo'."))
+            # A rank that is still loading the function, or has run it before, is held up by it, not by us.
+            held_up = late if self._has_run else late & self._loading & self._here
+            if not held_up:
+                raise StartError(f"The ranks did not form a process group within {JOIN_SECONDS:.0f} s. " + (
+                    "The machine may be overloaded: try again." if self.backend == "gloo" else
+                    "The GPUs may be busy, or unable to reach each other: try again, or use backend='gloo'."))
+            for rank in held_up:
+                outcomes[rank].end = "silent"
         for rank, failed in self._load_errors.items():
             if rank < task.world_size:
                 outcomes[rank] = failed
                 self.usable = False
         for outcome in outcomes:
-            if not self.usable and not outcome.finished:
+            if not self.usable and outcome.end == "running":
                 outcome.end = "waiting"
         return self.usable
 
@@ -246,6 +254,9 @@ class Launch:
             if self._readers[rank].closed:
                 self._selector.unregister(key.fileobj)
                 arrived.append(None)
+            if rank in self._loading and arrived and arrived[0] is not None and arrived[0]["did"] == "here":
+                self._here.add(rank)
+                arrived.pop(0)
             if arrived and rank in self._loading:
                 self._note_loaded(rank, arrived.pop(0))
             answers += [(rank, answer) for answer in arrived]
@@ -266,7 +277,7 @@ class Launch:
 _WHERE = wire.encode({"do": "where"})
 
 
-_CONTENT = {"load": {}, "join": {},
+_CONTENT = {"here": {}, "load": {}, "join": {},
             "where": {"calls": list, "frames": list, "communicating": bool, "activity": float},
             "returned": {"calls": list, "result": bytes, "own_group": bool},
             "raised": {"calls": list, "result": bytes, "own_group": bool, "error": dict}}

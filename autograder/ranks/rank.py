@@ -89,6 +89,7 @@ class _Rank:
         """Take the learner's function, with the module path and working directory of its author, and the GPUs that it
         may see: on gloo none, so that it does the same on every machine."""
         import cloudpickle
+        self.answer("here")  # from here on it may be the function that takes time
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         if gpus is not None:  # None: all
             os.environ["CUDA_VISIBLE_DEVICES"] = gpus

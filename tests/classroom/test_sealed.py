@@ -16,6 +16,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbconvert import HTMLExporter
@@ -32,8 +33,10 @@ from autograder.classroom.attempt import Attempt  # noqa: E402
 from autograder.classroom.grade_cells import Check, Choice, read_grade_cell  # noqa: E402
 from autograder.classroom.outcomes import Mark, mark_choice  # noqa: E402
 from autograder.classroom.session import Infrastructure, Session, checked_outcomes  # noqa: E402
+from autograder.grading import run_trials  # noqa: E402
 from autograder.judge import Hearing  # noqa: E402
 from autograder.ranks import wire  # noqa: E402
+from autograder.ranks.launch import pickled_function  # noqa: E402
 from autograder.ranks.ledger import Call  # noqa: E402
 from autograder.ranks.report import RankOutcome  # noqa: E402
 from autograder.verdict import Verdict  # noqa: E402
@@ -151,6 +154,50 @@ def test_no_answer_from_inside_breaks_the_grader(data):
     assert not hearing.rule([[one.to_dict() for one in ranks] for ranks in outcomes], "gloo", 0.0).passed
 
 
+RECORDS = {"synchronized_item_mean": RIGHT["synchronized_item_mean"],
+           "ddp_step": "def ddp_step(model, inputs, targets, optimizer):\n    model(inputs).sum().backward()\n"
+                       "    optimizer.step()",
+           "reduce_gradients": "def reduce_gradients(parameters, word):\n    pass",
+           "token_loss_sum": "def token_loss_sum(logits, *labels):\n    return logits.sum()"}
+
+
+@pytest.mark.parametrize("exercise", RECORDS)
+def test_a_forged_record_is_refused_or_ruled_on(exercise):
+    """Each part of a real record replaced: never an error of the judge, which would have a person grade nonsense."""
+    space = {"torch": torch, "dist": torch.distributed}
+    exec(RECORDS[exercise], space)
+    hearing = Hearing(exercise, "visible", 1)
+    plan = hearing.plan()
+    real = [[one.to_dict() for one in ranks] for ranks in run_trials(
+        pickled_function(space[exercise]), plan, max(map(len, plan["trials"])), "gloo")]
+    checked_outcomes(real, plan)
+    refused = 0
+    for odd in (None, -1, "x", [], {}, 1e300, torch.zeros(3, dtype=torch.complex128), torch.zeros(0), wire.Opaque("x")):
+        for place in places_in(wire.decode(real[0][0]["result"])):
+            forged = deepcopy(real)
+            forged[0][0]["result"] = wire.encode(with_other(wire.decode(real[0][0]["result"]), place, odd))
+            try:
+                outcomes = checked_outcomes(forged, plan)
+            except ValueError:
+                refused += 1
+                continue
+            hearing.rule([[one.to_dict() for one in ranks] for ranks in outcomes], "gloo", 0.0)
+    assert refused > 20
+
+
+def places_in(tree: object) -> list[tuple]:
+    inner = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, (list, tuple)) else ()
+    return [(), *((key, *rest) for key, value in inner for rest in places_in(value))]
+
+
+def with_other(tree: object, place: tuple, odd: object) -> object:
+    if not place:
+        return odd
+    items = dict(tree) if isinstance(tree, dict) else list(tree)
+    items[place[0]] = with_other(items[place[0]], place[1:], odd)
+    return tuple(items) if isinstance(tree, tuple) else items
+
+
 @pytest.mark.parametrize("answer", [None, 3, [], [[]], "x", {"rank": 0}, [[{}]], [honest()[0][:0]], honest() * 50])
 def test_outcomes_of_another_shape_are_refused(answer):
     with pytest.raises(ValueError):
@@ -185,7 +232,7 @@ def test_deny_list_denies_what_it_names_and_nothing_else():
     for number in range(500):
         if number not in (16, 41, 56, 435):
             assert verdict_on(rules, number) == (EPERM if number in denied else ALLOW), number
-    assert {101, 272, 308, 310, 319, 321, 425} <= denied
+    assert {101, 272, 278, 308, 310, 319, 321, 425} <= denied
     assert verdict_on(rules, 435) == ENOSYS and verdict_on(rules, 0x40000000 + 1) == ENOSYS
     assert verdict_on(rules, 0, architecture=0x40000003) == 0x80000000  # 32-bit calls: killed
 
@@ -388,6 +435,58 @@ def test_a_package_that_lies_in_a_writable_folder_is_visible(tmp_path):
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert run.stdout.strip() == str(tmp_path / "autograder" / "survey" / "table.py"), run.stderr
+
+
+HIDDEN_FROM_THE_COUNT = {
+    "shared memory that only sleepers map": """
+import mmap, os, time
+for _ in range(4):
+    held = mmap.mmap(MAPPED, 2**28)
+    for at in range(0, len(held), 4096):
+        held[at] = 1
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+    held.close()
+time.sleep(20)
+""",
+    "data on its way between sockets": """
+import os, socket, time
+for _ in range(5):
+    if os.fork() == 0:
+        pairs = []
+        try:
+            while True:
+                pairs.append(socket.socketpair())
+        except OSError:
+            time.sleep(60)
+        os._exit(0)
+time.sleep(20)
+"""}
+
+
+@needs_sandbox
+@pytest.mark.parametrize("where", ["-1", "os.open('/dev/zero', os.O_RDWR)", "sockets"])
+def test_memory_that_no_process_shows_is_counted(where, own_templates):
+    way = HIDDEN_FROM_THE_COUNT["data on its way between sockets" if where == "sockets" else
+                                "shared memory that only sleepers map"]
+    with Session(sandbox.Limits(total_memory=3 * 2**28)) as session:
+        answer = session.ask({"do": "cell", "source": way.replace("MAPPED", where), "number": 1, "seconds": 60.0}, 90.0)
+        assert answer["over"] and session.exceeded == "memory", answer
+
+
+@needs_sandbox
+def test_empty_files_take_memory_and_have_a_limit(own_templates):
+    with Session(sandbox.Limits()) as session:
+        said = run_cell(session, "for number in range(60_000): open(f'/tmp/{number}', 'w').close()")
+        assert "No space left on device" in said
+
+
+@needs_sandbox
+def test_the_kernel_ends_a_submission_before_the_grader(own_templates):
+    with Session(sandbox.Limits()) as session:
+        assert Path(f"/proc/{session.sandbox.init}/oom_score_adj").read_text() == "1000\n"
+        assert run_cell(session, "open('/proc/1/oom_score_adj', 'w')").startswith("PermissionError")
 
 
 # ---- what works in Jupyter works sealed --------------------------------------------------------------------

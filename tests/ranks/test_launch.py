@@ -16,7 +16,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from autograder.ranks import report, wire
+from autograder.ranks import launch, report, wire
 from autograder.ranks.launch import _WHERE, Launch, RanksFailed, Task, pickled_function, run_on_ranks
 from autograder.ranks.ledger import Call
 from autograder.ranks.processes import StartError, start_method
@@ -259,6 +259,34 @@ def test_a_rank_that_ends_without_a_result_is_a_failure_whatever_its_exit_status
         dist.all_reduce(torch.ones(1))
 
     assert said in failure(ends)
+
+
+class SleepsWhereItIsLoaded:
+    def __reduce__(self):
+        return time.sleep, (3600,)
+
+
+def test_a_function_that_holds_up_its_loading_or_the_next_group_is_late_and_no_fault_of_ours(monkeypatch):
+    monkeypatch.setattr(launch, "JOIN_SECONDS", 4.0)
+    slow = SleepsWhereItIsLoaded()
+
+    def never_loaded():
+        return slow
+
+    def stays():
+        result = wire.encode({"value": 1})
+        body = wire.encode({"did": "returned", "result": result, "calls": [], "own_group": True})
+        os.write(3, len(body).to_bytes(8, "little") + body)
+        time.sleep(3600)
+
+    task = partial(Task, "autograder.stages.call:call_freely")
+    arguments = wire.encode((cloudpickle.dumps(()),))
+    with Launch(pickled_function(never_loaded), 2) as ranks:
+        assert [outcome.end for outcome in ranks.run(task([arguments] * 2))] == ["silent"] * 2
+    with Launch(pickled_function(stays), 3) as ranks:
+        assert [outcome.end for outcome in ranks.run(task([arguments] * 2))] == ["returned"] * 2
+        assert [outcome.end for outcome in ranks.run(task([arguments] * 3))] == ["silent"] * 3
+
 
 
 def test_a_loop_is_ended_at_the_deadline_and_named():

@@ -14,6 +14,7 @@ import struct
 from autograder.classroom.seccomp import deny_list
 
 WRITABLE = ("/tmp", "/dev/shm")
+_FILES = 50_000  # in each of them: an empty file takes memory, too
 _NEW_NAMESPACES = 0x20000 | 0x8000000 | 0x20000000 | 0x40000000  # mounts, IPC, processes, network: unshare(2)
 _NOSUID, _NODEV, _NOEXEC, _RDONLY, _REMOUNT, _BIND, _REC, _PRIVATE = 2, 4, 8, 1, 32, 4096, 16384, 1 << 18  # mount(2)
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1  # netdevice(7)
@@ -36,7 +37,7 @@ def own_view(size: int) -> None:
     _mount(None, "/", None, _REC | _PRIVATE)
     covered = [(place, os.open(place, os.O_PATH)) for place in _mounted_below(WRITABLE)]
     for folder in WRITABLE:
-        _mount("tmpfs", folder, "tmpfs", _NOSUID | _NODEV, f"size={size},mode=1777")
+        _mount("tmpfs", folder, "tmpfs", _NOSUID | _NODEV, f"size={size},nr_inodes={_FILES},mode=1777")
     for place, descriptor in covered:  # an environment that lies below /tmp stays visible
         _make_place(place, descriptor)
         _mount(f"/proc/self/fd/{descriptor}", place, None, _BIND | _REC)
@@ -63,6 +64,15 @@ def give_up_rights(uid: int) -> None:
     held = ctypes.create_string_buffer(rules, len(rules))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(rules) // 8, ctypes.addressof(held)))
     _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(program), 0, 0), "seccomp")
+
+
+def be_ended_first() -> None:
+    """Where the machine runs out of memory, the kernel ends this process first, and with it all of the submission."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass
 
 
 def close_to_others() -> None:

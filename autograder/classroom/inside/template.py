@@ -110,6 +110,7 @@ def _send_process(channel: socket.socket, pid: int) -> None:
 def _confine(uid: int, own_namespaces: bool, size: int) -> None:
     if own_namespaces:
         confinement.own_view(size)
+    confinement.be_ended_first()
     confinement.give_up_rights(uid)
 
 

@@ -132,6 +132,9 @@ class Warden:
         if os.waitpid(self.server_pid, os.WNOHANG) != (0, 0):
             self.ended = "it ended the process from which ranks are started"
             return {"did": "ended", "why": self.ended}
+        if _any_is_stopped():
+            self.ended = "it stopped a process that starts ranks, or is one"
+            return {"did": "ended", "why": self.ended}
         return {"did": "failed", "why": error}
 
     def cell(self, source: str, number: int, seconds: float) -> dict:
@@ -209,6 +212,18 @@ def _threads_here() -> int:
         except OSError:
             pass
     return count
+
+
+def _any_is_stopped() -> bool:
+    """Whether a process here was stopped by a signal: nothing of ours does that."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as line:
+                if line.read().rpartition(")")[2].split()[0] == "T":
+                    return True
+        except OSError:
+            pass
+    return False
 
 
 class _Gone(Exception):
