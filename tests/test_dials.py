@@ -231,6 +231,17 @@ def test_unknown_weights_fit_anything():
     assert explain_weights(weights, TELLING)[0].key == "mean-of-rank-means"
 
 
+def test_a_rank_whose_weights_are_zero_makes_no_setting_fit_that_divides_by_them():
+    window = UpdateWindow.from_counts([2, 3, 2], sample_weights=[[1, 2], [0.5, 2, 1], [0, 0]])
+    mean, twice = (predict_weights(Setting(*dials), window) for dials in (("rank", "sum", "mean"),
+                                                                          ("window", "sum", "twice")))
+    assert mean.tolist() == pytest.approx([1 / 9, 2 / 9, 1 / 21, 4 / 21, 2 / 21, 0, 0])
+    assert explain_weights(mean, window)[0].key == "mean-of-rank-means"
+    assert [e.key for e in explain_weights(twice, window)] == ["divided-twice", "pure-scale"]
+    assert not any(setting.items == "unweighted" and setting.divisor == "rank" for pair in ambiguous(window)
+                   for setting in pair)
+
+
 def test_many_items_are_named_with_the_plain_dials():
     window = UpdateWindow.from_counts([3000, 4000])
     gradients = torch.cat([torch.ones(3000), 2 * torch.ones(4000)])[:, None].double()

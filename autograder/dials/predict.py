@@ -122,7 +122,11 @@ def turns_nothing(setting: Setting, window: UpdateWindow) -> bool:
 
 
 def weights_of(settings: Sequence[Setting], window: UpdateWindow) -> Tensor:
-    """The predicted weights [S, N] of many settings; each value of a dial is computed once."""
+    """The predicted weights [S, N] of many settings; each value of a dial is computed once.
+
+    An item of sample weight 0 weighs nothing, even where the weights that it is divided by are 0, too; NaN where a
+    setting divides more than nothing by 0.
+    """
     known: dict = {}
 
     def value(table: dict[str, Dial], name: str, *setting: Setting) -> Tensor:
@@ -142,4 +146,5 @@ def weights_of(settings: Sequence[Setting], window: UpdateWindow) -> Tensor:
     entered = entered * torch.stack([arrived(s) for s in settings])
     divisor = torch.stack([value(DIVISORS, s.divisor, s if s.divisor == "rest" else RIGHT) for s in settings])
     divisor = divisor * torch.stack([value(MICROBATCHES, s.microbatches) for s in settings])
-    return entered / (divisor * torch.stack([value(RANKS, s.ranks) for s in settings]))
+    weights = entered / (divisor * torch.stack([value(RANKS, s.ranks) for s in settings]))
+    return weights.masked_fill(weights.isinf(), torch.nan).masked_fill(entered == 0, 0.0)

@@ -121,7 +121,11 @@ def _shift_matters(w: UpdateWindow) -> bool:
 
 
 def _small_weight(where: str) -> Applies:
-    return lambda w: w.is_weighted and bool((_per(where, w.item_weights, w) < 1).any())
+    def applies(w: UpdateWindow) -> bool:
+        weights = _per(where, w.item_weights, w)
+        return w.is_weighted and bool(((weights > 0) & (weights < 1)).any())
+
+    return applies
 
 
 def _own_k(window: UpdateWindow, numbers: Sequence[int]) -> Tensor:
