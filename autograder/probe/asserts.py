@@ -5,6 +5,7 @@ compares the update that each optimizer step made with what every setting of the
 """
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 
@@ -74,7 +75,8 @@ def captured(
 ) -> tuple[list[list[Step]], nn.Module]:
     """The optimizer steps of every rank of `train_step(model, data)`, and the model as it was given to them."""
     reference = _made(model)
-    arguments = (pickled_function(train_step), pickled_function(reference if model is None else model), data, sgd_lr)
+    given = reference if model is None or isinstance(model, nn.Module) else model
+    arguments = (pickled_function(train_step), pickled_function(given), data, sgd_lr)
     results = run_on_ranks(_train_and_tell, [arguments] * data.world_size, world_size=data.world_size,
                            backend="gloo", timeout=timeout)
     return [[Step.from_dict(step) for step in steps] for steps in results], reference
@@ -92,7 +94,7 @@ def _train_and_tell(train_step: bytes, model: bytes, data: ProbeData, sgd_lr: fl
 
 def _made(model: nn.Module | Callable[[], nn.Module] | None) -> nn.Module:
     if isinstance(model, nn.Module):
-        return model
+        return copy.deepcopy(model).cpu()  # the ranks are on gloo
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return ProbeModel().double() if model is None else model()

@@ -190,7 +190,7 @@ def _copied(model: nn.Module) -> nn.Module:
     if any(hasattr(p, "full_tensor") for p in model.parameters()):
         raise ValueError("the model is sharded already: begin the capture before fully_shard, or give "
                          "reference=, an unsharded copy of the model")
-    return copy.deepcopy(model).eval()
+    return copy.deepcopy(model).cpu().eval()
 
 
 def _named_parameters(model: nn.Module) -> dict[str, nn.Parameter]:

@@ -324,8 +324,8 @@ def _require_small(steps: Sequence[Step]) -> None:
 
 
 def _at(reference: nn.Module, step: Step) -> nn.Module:
-    """A float64 copy of the model with the parameters that stood before the step."""
-    model = copy.deepcopy(reference).double().eval()
+    """A float64 copy of the model, on the CPU as all that was captured, with the parameters before the step."""
+    model = copy.deepcopy(reference).cpu().double().eval()
     named = dict(model.named_parameters())
     missing = step.parameters.keys() - named.keys()
     if missing:

@@ -2,8 +2,8 @@
 
 On gloo a rank is on the CPU and nothing here happens. On NCCL rank r is on GPU r: what its function makes without
 naming a device lies there, random numbers are the ones that the CPU draws, so that a seed means the same model on
-every backend, and its calls wait on the CPU as gloo's do, so that a rank that waits in vain is found in the line that
-waits. (DDP's backward waits for its reductions on the GPU only: there it is the line that reads a number.)
+every backend, and its calls and backwards wait on the CPU as gloo's do, so that a rank that waits in vain is found in
+the line that waits.
 """
 from __future__ import annotations
 
@@ -106,13 +106,15 @@ def meet_on_gpus(device: torch.device) -> None:
 def wait_on_the_cpu() -> None:
     """Have this process wait where it calls, as on gloo: NCCL's calls only queue work on the GPU.
 
-    A call with async_op=False gives nothing to wait for there; one with async_op=True gives a work.
+    A call with async_op=False gives nothing to wait for there; one with async_op=True gives a work. DDP's reductions
+    are waited for at the end of a backward.
     """
     for name in dir(dist.ProcessGroup):
         method = getattr(dist.ProcessGroup, name)
         if "-> c10d::Work" in (method.__doc__ or ""):
             setattr(dist.ProcessGroup, name, _waiting(method, lambda work: work is None))
     dist.Work.wait = _waiting(dist.Work.wait, lambda _: True)
+    torch.autograd.backward = _waiting(torch.autograd.backward, lambda _: True)
 
 
 def _waiting(method: Callable, at_once: Callable[[object], bool]) -> Callable:

@@ -53,6 +53,15 @@ def test_the_gradient_is_read_whatever_the_optimizer_makes_of_it(model, data, ma
     expect_means_of_microbatches(log)
 
 
+@pytest.mark.gpu
+def test_a_model_on_a_gpu_is_measured_on_the_cpu(model, data):
+    model.cuda()
+    with probe.capture(model, data=data) as log:
+        accumulate(model, torch.optim.SGD(model.parameters(), lr=0.1),
+                   [{name: value.cuda() for name, value in batch.items()} for batch in data.windows[0]])
+    expect_means_of_microbatches(log)
+
+
 def test_every_step_counts_from_the_parameters_before_it(model, data):
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     with probe.capture(model, data=data) as log:

@@ -130,9 +130,11 @@ def test_calls_wait_on_the_cpu_where_nccl_only_queues_them():
         work = dist.broadcast(torch.ones(1), 0, async_op=True)
         counts.append(len(waited))
         work.wait()
+        counts.append(len(waited))
+        torch.ones(1, requires_grad=True).sum().backward()
         return [*counts, len(waited)]
 
-    assert list(run_on_ranks(waits, world_size=1)) == [[1, 1, 2]]
+    assert list(run_on_ranks(waits, world_size=1)) == [[1, 1, 2, 3]]
 
 
 def test_nothing_that_the_server_loads_asks_for_cuda():
