@@ -92,12 +92,15 @@ def capture(model_or_params: nn.Module | Iterable[Tensor], *, data: ProbeData | 
     """Record every optimizer step on these parameters inside the block.
 
     model_or_params: the model (wrapped in DistributedDataParallel or not, sharded by `fully_shard` now or inside
-    the block), or its parameters alone. data: says what the labels of a forward call without labels are.
+    the block), or its parameters alone. data: the ProbeData whose labels a forward call without labels has.
     item_losses: `item_losses(model, *args, **kwargs)` → losses [n] of one forward call; by default the token
     cross entropy of a causal language model. sgd_lr: read the update off the parameters, as (before − after) / lr
     of the whole block, for wrappers that hide gradients: plain SGD, one step in the block. reference: an unsharded
     copy of the model, needed when the model is sharded already.
     """
+    if data is not None and not isinstance(data, ProbeData):
+        raise TypeError(f"data= takes the probe's own ProbeData, not a {type(data).__name__}: with sequences of your "
+                        "own, hand labels= to the forward call, or give item_losses=")
     model = _unwrapped(model_or_params) if isinstance(model_or_params, nn.Module) else None
     if model is not None and reference is None:
         reference = _copied(model)

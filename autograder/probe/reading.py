@@ -265,8 +265,8 @@ def _read(args: tuple, kwargs: dict, data: ProbeData | None) -> _Call:
     else:
         labels = kwargs.get("labels")
         if labels is None:
-            raise ValueError("a forward call holds no labels: give data=, the data set that they come from, or "
-                             "item_losses=")
+            raise ValueError("a forward call holds no labels: hand them to it as labels=, give data=, the ProbeData "
+                             "that the sequences come from, or item_losses=")
     width = ids.shape[1]
     targets = F.pad(labels[:, 1:], (0, max(width + 1 - labels.shape[1], 0)), value=IGNORE_INDEX)[:, :width]
     return _Call(ids, targets, int((labels != IGNORE_INDEX).sum()), rows)

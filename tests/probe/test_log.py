@@ -251,8 +251,13 @@ def test_a_forward_call_without_labels_is_refused(model, data):
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     with probe.capture(model) as log:
         accumulate(model, optimizer, data.windows[0])
-    with pytest.raises(ValueError, match="no labels: give data="):
+    with pytest.raises(ValueError, match="no labels: hand them to it as labels="):
         log.explain()
+
+
+def test_data_of_ones_own_is_refused_with_what_to_give_instead(model):
+    with pytest.raises(TypeError, match="not a list: .* labels= .* item_losses="), probe.capture(model, data=[]):
+        pass
 
 
 def test_rows_that_are_not_the_probes_are_refused(model, data):
