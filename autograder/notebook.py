@@ -27,8 +27,10 @@ def check(fn: Callable, exercise: str | None = None, *, trials: str = "visible",
 
     name = exercise or getattr(fn, "__name__", None) or type(fn).__name__
     if not callable(fn):
-        message = f"check needs your function, not a {type(fn).__name__}: pass its name without quotes or brackets."
-        _announce(Verdict(exercise or str(fn)[:80], False, 0.0, "wrong-type", message, backend="none"))
+        message = (f"check needs your function, not a {type(fn).__name__}: pass its name without quotes or brackets, "
+                   "and give that name to nothing else.")
+        name = exercise or (fn[:80] if isinstance(fn, str) else "check")
+        _announce(Verdict(name, False, 0.0, "wrong-type", message, backend="none"))
     try:
         verdict = grade(name, fn, trials=trials, backend=backend)
     except KeyboardInterrupt:

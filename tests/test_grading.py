@@ -309,10 +309,15 @@ def test_twenty_checks_at_once_in_processes_of_their_own_give_no_wrong_verdict(t
 
 @pytest.mark.parametrize(("function", "said"), [
     ("squared_error_gradients", "pass its name without quotes"),
-    (squared_error_gradients(1.0, torch.ones(1)), "Tensor")])
+    (squared_error_gradients(1.0, torch.ones(1)), "^check .*not a Tensor.*give that name to nothing else")])
 def test_check_of_what_is_no_function_is_one_clear_message(function, said):
     with redirect_stdout(io.StringIO()), pytest.raises(WrongUpdate, match=said):
         check(function)
+
+
+def test_a_missing_return_is_called_that():
+    assert "missing return" in grade("squared_error_gradients", lambda w, targets: None).message
+    assert "missing return" not in grade("squared_error_gradients", lambda w, targets: 0).message
 
 
 def test_the_losses_in_place_of_their_gradients_are_called_that():

@@ -156,7 +156,8 @@ def rule_on_values(trial: Trial, values: Sequence[object]) -> list[Reason]:
         elif problem := misfit(value, expected):
             key, sentence = problem
             who = f"Rank {rank}" if trial.world_size > 1 else "The function"
-            return [Reason(key, f"{who} returned {sentence}.")]
+            why = "\nNone comes from a missing return, or from a call that works in place and returns nothing."
+            return [Reason(key, f"{who} returned {sentence}.{why * (value is None)}")]
         elif not agrees(value, expected):
             wrong.append(rank)
     return _rule_on_wrong_values(trial, values, wrong) if wrong else []
@@ -246,7 +247,7 @@ def _rule_on_wrong_values(trial: Trial, values: Sequence[object], wrong: Sequenc
     if poisoned:
         empty = [rank for rank, count in enumerate(trial.counts) if count == 0]
         cause = f" {report.sentence(ranks_words(empty))} {'has' if len(empty) == 1 else 'have'} no items: " \
-                "what is 0/0 there?" if empty else ""
+                "what is 0/0 there, and 0 times NaN?" if empty else ""
         reasons.append(Reason("nan-or-inf", f"The result is {shown(value)}; it should be {shown(expected)}.{cause}"))
     if trial.update is None and not reasons:
         reasons += _scaled(value, expected)
