@@ -33,7 +33,8 @@ class Picture:
         return self.sheet.markup(self.words)
 
     def _repr_html_(self) -> str:
-        caption = f'<figcaption style="max-width: 48em; line-height: 1.4">{html.escape(self.words)}</figcaption>'
+        style = "max-width: 48em; line-height: 1.4; padding-left: 7px"  # begins where the headline does
+        caption = f'<figcaption style="{style}">{html.escape(self.words)}</figcaption>'
         return f'<figure style="margin: 0">{self.svg()}{caption}</figure>'
 
     def __repr__(self) -> str:
