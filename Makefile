@@ -78,5 +78,5 @@ $(STAMP): pyproject.toml constraints.txt
 	  echo "    make env TORCH_INDEX=$(CPU_INDEX)"; fi
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing into $(VENV): minutes the first time."
-	$(PY) -m pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[course,dev]'
+	$(PY) -m pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -c constraints.txt -e '.[course,dev]'
 	@touch $@
