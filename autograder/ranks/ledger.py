@@ -215,12 +215,25 @@ def collectives(entries: list[dict], seen: list[_Seen], on_gpu: bool) -> list[tu
     """(time, call) for each collective among the recorder's entries.
 
     On gloo an entry is retired when its collective ends. On NCCL that is up to a watchdog's turn, and "completed" is
-    asked of the GPU; what is launched as one has ended when the entry for all of it says so.
+    asked of the GPU; what is launched as one has ended when the entry for all of it says so. Within which method of
+    Python it was issued is found in one pass, as there may be thousands.
     """
-    collective = [entry for entry in entries if not entry["is_p2p"]]
+    collective = sorted((entry for entry in entries if not entry["is_p2p"]), key=_issued)
     ended = {_place(entry) for entry in collective if _has_ended(entry)}
-    return [(entry["time_created_ns"], _collective(entry, _place(entry) in ended, seen, on_gpu))
-            for entry in collective if not _is_batch(entry)]
+    coming = sorted((call for call in seen if call.op), key=lambda call: call.began, reverse=True)
+    within: list[_Seen] = []
+    calls = []
+    for entry in collective:
+        while coming and coming[-1].began <= _issued(entry):
+            within.append(coming.pop())
+        within = [call for call in within if call.ended is None or _issued(entry) <= call.ended]
+        if not _is_batch(entry):
+            calls.append((_issued(entry), _collective(entry, _place(entry) in ended, within, on_gpu)))
+    return calls
+
+
+def _issued(entry: dict) -> int:
+    return entry["time_created_ns"]
 
 
 def _place(entry: dict) -> tuple:
@@ -235,9 +248,7 @@ def _has_ended(entry: dict) -> bool:
     return bool(entry["retired"]) or entry["state"] == "completed"
 
 
-def _collective(entry: dict, done: bool, seen: list[_Seen], on_gpu: bool) -> Call:
-    created = entry["time_created_ns"]
-    within = [s for s in seen if s.op and s.began <= created and (s.ended is None or created <= s.ended)]
+def _collective(entry: dict, done: bool, within: list[_Seen], on_gpu: bool) -> Call:
     backend, _, called = entry["profiling_name"].partition(":")
     if called == "all_reduce" and any("reduce_scatter" in s.method for s in within):
         called = "reduce_scatter"  # gloo makes it of sums

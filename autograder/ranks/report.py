@@ -122,11 +122,12 @@ def mismatch(outcomes: Sequence[RankOutcome]) -> tuple[str, int] | None:
     groups = dict.fromkeys(call.group for o in outcomes for call in o.calls if not call.point_to_point)
     for group in groups:
         members = _members(outcomes, group)
-        first = min(c.sequence for member in members for c in member.calls if c.group == group and c.sequence)
-        for sequence in range(first, max(issued(member, group) for member in members) + 1):
-            calls = [_nth(member, group, sequence) for member in members]
+        numbered = [{call.sequence: call for call in member.calls if call.group == group and call.sequence}
+                    for member in members]
+        for sequence in sorted(set().union(*numbered)):
+            calls = [by_number.get(sequence) for by_number in numbered]
             known = [call for call in calls if call is not None]
-            if known and (len(known) < len(calls) or not all(alike(known[0], call) for call in known)):
+            if len(known) < len(calls) or not all(alike(known[0], call) for call in known):
                 return group, sequence
     return None
 
