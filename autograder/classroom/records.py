@@ -81,7 +81,8 @@ def _trained(record: object, arguments: tuple, whole: bool) -> None:
         _fields(call, "value", "snapshots", "parameters", "options_changed", "arguments", "ledger", "rows", "forwards",
                 "held_at_forward", "microbatches_held")
         require(type(call["snapshots"]) is list and 1 <= len(call["snapshots"]) <= 1000, "no snapshots")
-        require(all(type(one) is torch.Tensor for one in (*call["snapshots"], call["parameters"])), "no parameters")
+        require(all(type(one) is torch.Tensor and one.is_floating_point() and one.ndim == 1
+                    for one in (*call["snapshots"], call["parameters"])), "no parameters")
         require(type(call["options_changed"]) is bool, "options that are none")
         require(type(call["arguments"]) is list and len(call["arguments"]) < 100, "arguments that are none")
         require(type(call["ledger"]) is list and len(call["ledger"]) <= 10_000, "no ledger")
