@@ -6,8 +6,9 @@ named wrong weight before a NaN that it produces, an edge case that lacks its er
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from autograder.dials.sentences import Causes, with_causes
 from autograder.window import UpdateWindow
 
 NAMED_WEIGHTS = (
@@ -38,12 +39,16 @@ FALLBACKS = ("unexplained", "wrong-answer")
 
 @dataclass(frozen=True)
 class Reason:
-    """One candidate: a key, the sentence with this trial's numbers, and what every item of which window weighed."""
+    """One candidate: a key, the sentence with this trial's numbers, and what every item of which window weighed.
+
+    causes: what may be behind it in this trial, told in the sentence's last line (`dials.sentences.with_causes`).
+    """
 
     key: str
     sentence: str
     weights: tuple[float, ...] | None = None
     window: UpdateWindow | None = None
+    causes: Causes = ()
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,18 @@ def _merit(key: str, findings: Sequence[Finding]) -> tuple[int, float]:
 
 
 def _shown_by(findings: Sequence[Finding], key: str) -> tuple[Finding, Reason]:
-    """Where the key stands best among the reasons."""
-    places = [(place, finding.trial, finding) for finding in findings
-              for place, reason in enumerate(finding.reasons) if reason.key == key]
-    place, _, finding = min(places, key=lambda entry: entry[:2])
-    return finding, finding.reasons[place]
+    """Where the key stands best among the reasons; of such trials one in which no second way to it fits, too."""
+    places = [(place, sum(other.key == key for other in finding.reasons), finding.trial, finding)
+              for finding in findings for place, reason in enumerate(finding.reasons) if reason.key == key]
+    place, *_, finding = min(places, key=lambda entry: entry[:3])
+    return finding, _with_common_causes(finding.reasons[place], findings)
+
+
+def _with_common_causes(reason: Reason, findings: Sequence[Finding]) -> Reason:
+    """The reason with those causes that are possible in every trial: in one alone a factor may be many things."""
+    if not reason.causes:
+        return reason
+    possible = [{name for other in finding.reasons if other.key == reason.key for name, _ in other.causes}
+                for finding in findings if _explains(finding, reason.key)]
+    causes = tuple(cause for cause in reason.causes if all(cause[0] in names for names in possible))
+    return replace(reason, sentence=with_causes(reason.sentence.rpartition("\n")[0], causes), causes=causes)

@@ -34,6 +34,7 @@ class Facts:
     steps: int
     active: int
     all_slots: int
+    round_n: int
 
     @property
     def world_size(self) -> int:
@@ -83,6 +84,10 @@ STEPS: dict[str, Step] = {
                                                    "mean-of-microbatch-means", "sum-of-rank-means"),
     "divided by the number of microbatches only": Step(lambda f: f.world_size * f.sum / f.microbatches,
                                                        "microbatch-count", "never-divided"),
+    "each round's count over the ranks, then a mean": Step(lambda f: f.world_size * f.sum / max(f.round_n, 1)
+                                                           / f.microbatches, "mean-of-microbatch-means", None),
+    "the rank's share on a mean of microbatch means": Step(lambda f: f.world_size * f.n_r / f.n * f.mean
+                                                           / f.microbatches, "mean-of-microbatch-means", None),
     "the window's count and K": Step(lambda f: f.world_size * f.sum / f.n / f.microbatches, "divided-twice", None),
     "padding in the window's count": Step(lambda f: f.world_size * f.sum / f.all_slots, "padding-counted"),
     "padding in the local count": Step(lambda f: f.sum / f.slots / f.microbatches, "padding-counted"),
@@ -145,7 +150,7 @@ def run_steps(model: dict, items: list, jobs: list) -> list[torch.Tensor]:
                 losses, own, window.slot_counts[rank][k], len(inputs),
                 window.rank_counts[rank], window.item_count, float(own.sum()), window.weight_sum, rank, k,
                 microbatches, window.accumulation_steps, sum(n > 0 for n in window.rank_counts),
-                sum(map(sum, window.slot_counts)))
+                sum(map(sum, window.slot_counts)), sum(row[k] for row in window.counts))
             step.loss(facts).backward()
         optimizer.step()
         updates.append(before - torch.cat([p.detach().flatten() for p in ddp.parameters()]).double())

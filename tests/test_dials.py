@@ -1,6 +1,7 @@
 """Settings of the three dials: what they predict, what they are called, and what a window hides."""
 
 import random
+import re
 
 import pytest
 import torch
@@ -147,6 +148,18 @@ def test_every_special_setting_has_its_name(key, setting):
     assert setting in [e.setting for e in explain_weights(weights, window)]
     assert explain_weights(weights, window)[0].key == key
     assert explain_update(weights @ gradients, gradients, window)[0].key == key
+
+
+@pytest.mark.parametrize(("setting", "key", "words"), [
+    (Setting("round", "mean", "sum"), "mean-of-microbatch-means", r"were divided by their count together \(3, 7"),
+    (Setting("round", "sum", "sum"), "sum-of-microbatch-means", r"number k were divided"),
+    (Setting("share", "mean", "sum"), "mean-of-microbatch-means", r"its rank's share n_r/N of the items \(5 on rank 0"),
+    (Setting("microbatch", "every", "sum"), "mean-of-microbatch-means", r"the 5 microbatches of all ranks")])
+def test_means_of_microbatches_across_ranks_are_told_as_what_they_are(setting, key, words):
+    window = UpdateWindow.from_counts([[1, 4], [2, 3, 5]]) if setting.microbatches == "every" else TELLING
+    gradients = generic_gradients(window.item_count)
+    first = explain_update(predict_weights(setting, window) @ gradients, gradients, window)[0]
+    assert (first.key, first.setting) == (key, setting) and re.search(words, first.sentence), first.sentence
 
 
 def test_with_one_microbatch_the_rank_has_the_name():

@@ -8,7 +8,15 @@ import torch
 from torch import Tensor
 
 from autograder.dials.predict import plain_readings, predictions
-from autograder.dials.sentences import likely_cause, right_sentence, scale_sentence, setting_sentence, weights_line
+from autograder.dials.sentences import (
+    Causes,
+    right_sentence,
+    scale_causes,
+    scale_sentence,
+    setting_sentence,
+    weights_line,
+    with_causes,
+)
 from autograder.dials.settings import RIGHT, Setting, diagnosis_key
 from autograder.dials.words import number, rank_list
 from autograder.window import UpdateWindow
@@ -26,6 +34,7 @@ class Explanation:
     sentence: at most two lines with the numbers of this window.
     weights: [N] float64, what each item weighs in this reading; NaN where that is unknown.
     aliases: other keys by which the same setting may be called.
+    causes: what may have made the factor of a "pure-scale"; the sentence tells them.
     """
 
     key: str | None
@@ -34,6 +43,7 @@ class Explanation:
     sentence: str
     weights: Tensor
     aliases: tuple[str, ...] = ()
+    causes: Causes = ()
 
 
 def explain_weights(weights: Tensor, window: UpdateWindow, rtol: float = RTOL) -> list[Explanation]:
@@ -180,8 +190,9 @@ def _explain(update: Tensor, rows: Tensor, window: UpdateWindow, rtol: float) ->
     found = [_explanation(settings[i], table[i], window) for i in fits.nonzero().flatten().tolist()]
     factor = _pure_scale(update, reference, rows, window, rtol)
     if factor is not None:
-        sentence = scale_sentence(factor, window)
-        found.append(Explanation("pure-scale", None, factor, sentence, factor * expected))
+        causes = scale_causes(factor, window)
+        sentence = with_causes(scale_sentence(factor, window), causes)
+        found.append(Explanation("pure-scale", None, factor, sentence, factor * expected, causes=causes))
     found = found or _scaled(update, rows, window, rtol)
     return found or [_unexplained(window, unknown, "No setting of the three dials predicts this update.")]
 
@@ -219,7 +230,7 @@ def _pure_scale(
     if not _close(update, factor * reference, rtol * _size(update)):
         return None
     telling = not _all_parallel(rows, reference) or (len(rows) == 1 and len(update) > 1)
-    return factor if telling or likely_cause(factor, window) else None
+    return factor if telling or len(scale_causes(factor, window)) > 1 else None
 
 
 def _explain_with_outside(

@@ -101,6 +101,8 @@ def _declared(window: UpdateWindow) -> Iterator[Setting]:
     yield from turned(special, _PLAIN_RANKS)
     plain = ("nothing", *SCOPES)
     yield from (Setting(*dials) for dials in product(plain, micros[2:], _PLAIN_RANKS))
+    across = [name for name in ("round", "share") if DIVISORS[name].applies(window)]
+    yield from (Setting(*dials) for dials in product(across, micros, _PLAIN_RANKS))
     yield from (Setting(*dials) for dials in product(SCOPES, micros, offered(RANKS, ["active", "twice"])))
     yield from (Setting("wrapped", items=name) for name in offered(ITEMS, ["wrapped"]))
     holders = [r for r, count in enumerate(window.rank_counts) if count]

@@ -84,33 +84,41 @@ def right_sentence(window: UpdateWindow) -> str:
 
 
 def scale_sentence(factor: float, window: UpdateWindow) -> str:
-    """That all weights are off by one factor, and what may have made it."""
+    """That all weights are off by one factor."""
     expected = window.expected_weights
     some = int(expected.argmax())
-    cause = likely_cause(factor, window)
-    if not cause and factor > 0:
-        whole, right = told_apart(window.weight_sum / factor, window.weight_sum)
-        cause = f"a divisor of {whole} in place of {right}, or " + (
-            "clipping" if factor < 1 else "a factor on the loss or on the learning rate")
-    cause = cause or "a factor on the loss or on the learning rate"
     which = "Every item" if float(expected.min()) == float(expected.max()) else "The heaviest item"
     got, due = told_apart(factor * expected[some], expected[some])
     return (f"{which} weighed {got} where {due} is right: "
-            f"the direction is right, the size is {number(factor)} times what it should be.\n"
-            f"Likely cause: {cause}.")
+            f"the direction is right, the size is {number(factor)} times what it should be.")
 
 
-def likely_cause(factor: float, window: UpdateWindow) -> str:
-    """What makes every weight `factor` times too large; "" when nothing usual does."""
+Causes = tuple[tuple[str, str], ...]  # (name, words); the name is "" for what can always be said
+
+
+def with_causes(sentence: str, causes: Causes) -> str:
+    """The sentence and a line with its causes: what can always be said only where nothing else can."""
+    words = list(dict.fromkeys(words for name, words in causes if name))
+    words = words or [words for _, words in causes]
+    return f"{sentence}\nLikely cause: {', or '.join(words[:1] + words[1:][-1:])}."
+
+
+def scale_causes(factor: float, window: UpdateWindow) -> Causes:
+    """What makes every weight `factor` times too large; the last one has no name and says only what the factor is."""
     p, k, n = window.world_size, max(window.microbatch_counts), window.weight_sum
-    causes = [(float(p), f"a factor P = {p} once too often, or ranks added where they are averaged"),
-              (1 / p, f"a division by P = {p} once too often"),
-              (float(k), f"K = {k} microbatches added where they are averaged"),
-              (1 / k, f"a division by K = {k} once too often"),
-              (float(p * k), f"neither P nor K divided (P·K = {p * k})"),
-              (1 / (p * k), f"a division by P·K = {p * k} on top"),
-              (n, f"no division by {number(n)}"), (1 / n, f"a division by {number(n)} once too often"),
-              (2.0, "a lost ½ in the loss"), (0.5, "a ½ too many in the loss"),
-              (-1.0, "the sign of the loss"), (-2.0, "the sign of the loss and a lost ½")]
-    fitting = [words for value, words in causes if value != 1 and math.isclose(factor, value, rel_tol=1e-4)]
-    return ", or ".join(dict.fromkeys(fitting[:1] + fitting[-1:]))
+    causes = [(float(p), "P", f"a factor P = {p} once too often, or ranks added where they are averaged"),
+              (1 / p, "1/P", f"a division by P = {p} once too often"),
+              (float(k), "K", f"K = {k} microbatches added where they are averaged"),
+              (1 / k, "1/K", f"a division by K = {k} once too often"),
+              (float(p * k), "PK", f"neither P nor K divided (P·K = {p * k})"),
+              (1 / (p * k), "1/PK", f"a division by P·K = {p * k} on top"),
+              (n, "N", f"no division by {number(n)}"), (1 / n, "1/N", f"a division by {number(n)} once too often"),
+              (2.0, "2", "a lost ½ in the loss"), (0.5, "1/2", "a ½ too many in the loss"),
+              (-1.0, "-1", "the sign of the loss"), (-2.0, "-2", "the sign of the loss and a lost ½")]
+    always = "a factor on the loss or on the learning rate"
+    if factor > 0:
+        whole, right = told_apart(window.weight_sum / factor, window.weight_sum)
+        always = f"a divisor of {whole} in place of {right}, or " + ("clipping" if factor < 1 else always)
+    fitting = [(name, words) for value, name, words in causes
+               if value != 1 and math.isclose(factor, value, rel_tol=1e-4)]
+    return (*fitting, ("", always))

@@ -100,6 +100,28 @@ def _clamped(where: str) -> Callable:
     return lambda w, s: _per(where, w.item_weights, w).clamp(min=1.0)
 
 
+def _per_round(window: UpdateWindow) -> Tensor:
+    """For every item, the weights of the microbatches that have its microbatch's number, on all ranks."""
+    sums = torch.zeros(max(window.microbatch_counts), dtype=torch.float64)
+    return sums.index_add_(0, window.item_microbatches, window.item_weights)[window.item_microbatches]
+
+
+def _round_words(w: UpdateWindow) -> str:
+    sums = [str(sum(row[k] for row in w.counts if k < len(row))) for k in range(max(w.microbatch_counts))]
+    told = "weights together" if w.is_weighted else f"count together ({', '.join(sums)} for k = 0, 1, …)"
+    return f"the ranks' microbatches of one number k were divided by their {told}"
+
+
+def _share_words(w: UpdateWindow) -> str:
+    if w.is_weighted:
+        return "each microbatch's mean entered with its rank's share of the weights"
+    return f"each microbatch's mean entered with its rank's share n_r/N of the items ({rank_list(w.rank_counts)})"
+
+
+def _several_of_both(w: UpdateWindow) -> bool:
+    return w.world_size > 1 and max(w.microbatch_counts) > 1
+
+
 def _rest(w: UpdateWindow, s: Setting) -> float:
     return float((w.item_weights * arrivals(s, w)).sum())
 
@@ -184,6 +206,9 @@ _WITHIN = {"rank": "on the rank", "microbatch": "in the microbatch", "window": "
 DIVISORS: dict[str, Dial] = {
     "nothing": Dial(lambda w, s: 1.0, lambda w: "the sum was divided by no count"),
     **{where: Dial(_counts_of(where), _count_words(where)) for where in SCOPES},
+    "round": Dial(lambda w, s: _per_round(w), _round_words, applies=_several_of_both, plain="microbatch"),
+    "share": Dial(lambda w, s: _per("microbatch", w.item_weights, w) * w.weight_sum / _per("rank", w.item_weights, w),
+                  _share_words, applies=_several_of_both, plain="microbatch"),
     "rest": Dial(_rest, lambda w: "what arrived was divided by its own count"),
     "wrapped": Dial(lambda w, s: float(w.world_size * _shard(w)),
                     lambda w: f"the sum was divided by {w.world_size * _shard(w)}, repeats counted"),
@@ -255,6 +280,9 @@ MICROBATCHES: dict[str, Dial] = {
     "longest": Dial(lambda w: float(max(w.microbatch_counts)),
                     lambda w: f"microbatches were divided by the largest K = {max(w.microbatch_counts)}",
                     applies=lambda w: len(set(w.microbatch_counts)) > 1, plain="mean"),
+    "every": Dial(lambda w: float(sum(w.microbatch_counts)),
+                  lambda w: f"the {sum(w.microbatch_counts)} microbatches of all ranks were averaged",
+                  applies=lambda w: len(set(w.microbatch_counts)) > 1, plain="mean"),
     "nonempty": Dial(lambda w: _own_k(w, [sum(n > 0 for n in row) for row in w.counts]),
                      lambda w: "microbatches with items were averaged "
                      f"(K = {spread([sum(n > 0 for n in row) for row in w.counts])})",

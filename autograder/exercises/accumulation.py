@@ -346,8 +346,12 @@ def _clipped_otherwise(window: UpdateWindow, max_norm: float, gradients: Tensor)
            right * min(1.0, max_norm / norm**2))
     for name, kind in (("largest entry", torch.inf), ("sum of absolute values", 1)):
         other = float(torch.linalg.vector_norm(right, kind))
-        yield (wrongly(f"{due} and the norm is the 2-norm, but the {name} ({other:.4g}) was compared with it."),
+        yield (wrongly(f"{due}. The norm is the 2-norm, but the {name} ({other:.4g}) was compared with it."),
                right * min(1.0, max_norm / other))
+    yield (wrongly(f"{due}, but it was compared with {norm * p**0.5:.4g}: the squares of {p} norms were added, "
+                   "though each is that of the whole gradient."), right * min(1.0, max_norm / norm / p**0.5))
+    yield (wrongly(f"{due}, but P = {p} times the gradient was compared with it, or the gradient with max_norm/P."),
+           _clip(right * p, max_norm) / p)
 
     for factor, what in ((1 / n, "sum of the item gradients"), (p / n, "mean over ranks of their sums")):
         yield (early(f"{due}. The {what}, of norm {norm / factor:.4g}, was clipped before it was divided.\nSo the step "

@@ -270,7 +270,7 @@ def reasons_of(explanations: Sequence[dials.Explanation], window: UpdateWindow) 
     """Explanations as reasons; the other names of each come last, for checks in which only they fit everywhere."""
     named = [entry for entry in explanations if entry.key not in (None, "unexplained")]
     pairs = [(entry.key, entry) for entry in named] + [(alias, entry) for entry in named for alias in entry.aliases]
-    return [Reason(key, entry.sentence, tuple(entry.weights.tolist()), window) for key, entry in pairs]
+    return [Reason(key, entry.sentence, tuple(entry.weights.tolist()), window, entry.causes) for key, entry in pairs]
 
 
 def _scaled(value: object, expected: object) -> list[Reason]:

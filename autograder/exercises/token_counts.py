@@ -6,14 +6,17 @@ update, the loss or the count that the mistaken pairs give; mistakes about their
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from autograder.diagnosis import Reason
+from autograder.dials.sentences import weights_line
 from autograder.exercises.record import Draw, Exercise, Raises, Trial, Update
 from autograder.exercises.rules import TOLERANCE, rule_on, shown
 from autograder.exercises.training import (
@@ -161,9 +164,12 @@ def _miscounted(labels: Tensor, ignored: int, right: int) -> tuple[tuple[Reason,
               ("wrong-shift", shifted, f"{shifted} labels of labels[:, :-1] are not ignored: the last label of each "
                "row is left out in place of the first."),
               ("wrong-shift", flat, f"{flat} is what is left after the first label of all, not of each row."),
-              ("wrong-answer", targets.numel() - right, f"{targets.numel() - right} targets are ignored: the others "
-               "count."),
+              ("wrong-shift", int((labels[1:] != ignored).sum()), "That is the count of labels[1:], which leaves out "
+               "the first row; the first label of each row is no target."),
               ("wrong-answer", len(labels), f"{len(labels)} is the number of rows; the items are tokens.")]
+    if targets.numel() > right:
+        wrong.append(("wrong-answer", targets.numel() - right, f"{targets.numel() - right} targets are ignored: the "
+                      "others count."))
     return tuple((Reason(key, why + due), value) for key, value, why in wrong if value != right)
 
 
@@ -223,6 +229,11 @@ def _mistaken_losses(logits: Tensor, labels: Tensor, ignored: int, right: float)
     if len(pairs):
         lengths = pairs.rows.bincount(minlength=len(labels)).double()
         by_sequence = (losses / lengths[pairs.rows]).sum()
+        again = logits.softmax(-1)
+        add("pure-scale", -right, "The sign is turned: a cross entropy is −log p.")
+        add("pure-scale", right / math.log(2), "This is the sum in bits, with logarithms to base 2; nats are asked.")
+        add("wrong-answer", _pair_losses(again, pairs).sum(), "A softmax was taken before cross_entropy, which takes "
+            "one itself: it wants the logits.")
         add("pure-scale", right / len(pairs), f"This is the mean: the sum was divided by {len(pairs)}.")
         add("padding-counted", right / places, f"The sum was divided by all {places} target places, ignored ones, too.")
         add("sequence-mean", by_sequence, "These are means, one for each row, added.")
@@ -308,8 +319,29 @@ def _expected_update(ids: Sequence[Tensor], labels: Sequence[Tensor]) -> Expecte
                                            f"the first of each row, too; there are {_tokens(count)}.",
                         UpdateWindow.from_counts([len(part) for part in right], padding=[
                             all_of_them - len(part) for all_of_them, part in zip(placed, right, strict=True)]), batch)
-    return ExpectedUpdate(window, batch,
+    return ExpectedUpdate(window, batch, alternatives=partial(_divided_by_rows, window, labels),
                           mistaken=tuple(entry for entry in (*shifted, learnt, prompts, places) if entry is not None))
+
+
+def _divided_by_rows(window: UpdateWindow, labels: Sequence[Tensor],
+                     gradients: Tensor) -> Iterator[tuple[Reason, Tensor]]:
+    """Sums of token losses divided by a number of sequences, or of positions: pairs of (reason, update [D])."""
+    learnt = [(own[:, 1:] != IGNORE_INDEX).any(1).sum() for own in labels]
+    counted = (("number of sequences", [len(own) for own in labels]),
+               ("number of sequences with a valid target", learnt),
+               ("number of positions in a row", [own.shape[1] - 1 for own in labels]))
+    p = window.world_size
+    for what, numbers in counted:
+        rows = torch.tensor(numbers, dtype=torch.float64)
+        own = 1 / rows.clamp(min=1)[window.item_ranks]
+        told = ", ".join(str(int(n)) for n in numbers)
+        of_all = f"The sum of all token losses was divided by the {what}, {int(rows.sum())}"
+        of_rank = f"Each rank's sum of token losses was divided by its own {what} ({told})" if p > 1 else \
+            f"The sum of the token losses was divided by the {what}, {told}"
+        for words, weights in ((of_rank, own / p), (of_rank, own), (of_all, own * 0 + 1 / rows.sum().clamp(min=1)),
+                               (of_all, own * 0 + 1 / rows.sum().clamp(min=1) / p)):
+            yield Reason("nominal-batch-size", f"{words}, not by the {window.item_count} valid targets of the window.\n"
+                         f"{weights_line(weights, window)}", tuple(weights.tolist()), window), weights @ gradients
 
 
 RankBatch = tuple[int, Sequence[Row]]  # T, and the rows
@@ -455,6 +487,8 @@ def _mistaken_weights(lengths: Lengths, objective: str) -> tuple[tuple[Reason, l
     votes = [[w * length for w, length in zip(row, own_lengths, strict=True)]
              for row, own_lengths in zip(right, lengths, strict=True)]
     wrong.append(("wrong-answer", votes, "These are the weights of whole sequences; asked is that of one token."))
+    wrong.append(("pure-scale", [[w * tokens for w in row] for row in right], "These are multiples of 1/N = "
+                  f"1/{tokens}, as pictures show them; asked is the weight itself."))
     if objective != "sequence":
         filled = table(lambda r, length: 1 / tokens if objective == "token" else
                        1 / (active * n[r]) if sum(lengths[r]) else 0.0, everywhere=True)
@@ -502,7 +536,8 @@ def rule_on_report(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason
     if not named:
         return [Reason("wrong-return-value", f"{last.sentence}\nNo setting of the three dials gives this value."), last]
     objective = f"The reported loss is not the objective's value, {trial.expected:.6g}."
-    return [*(replace(r, sentence=f"{objective}\n{r.sentence}") if r.weights else r for r in named), last]
+    return [*(replace(r, sentence=f"{objective}\n{r.sentence}".replace("The gradients of", "The losses of"))
+              if r.weights else r for r in named), last]
 
 
 EXERCISES = (

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from autograder import diagnosis, dials
 from autograder.diagnosis import Reason
+from autograder.dials.sentences import weights_line, with_causes
 from autograder.exercises.record import Raises, Trial
 from autograder.exercises.rules import (
     TOLERANCE,
@@ -27,10 +28,11 @@ from autograder.exercises.rules import (
 )
 from autograder.ranks import wire
 from autograder.ranks.ledger import Call
-from autograder.ranks.report import RankOutcome, ranks_words, sentence
+from autograder.ranks.report import RankOutcome, ordinal, ranks_words, sentence
 from autograder.reference import per_item_gradients, reference_update
 from autograder.stages.models import build_model
 from autograder.stages.train import FENCE, POISON
+from autograder.weights import SPAN_TOLERANCE, recover_weights
 from autograder.window import UpdateWindow
 
 STAGE = "autograder.stages.train:train"
@@ -140,7 +142,7 @@ def rule_on_training(trial: Trial, outcomes: Sequence[RankOutcome], *checks: Che
         return [*_not_a_future(outcomes), *_missing_forward(outcomes, behaviour), *behaviour]
     calls = [wire.decode(outcome.result)["calls"] for outcome in outcomes]
     reasons: list[Reason] = []
-    earlier: list[float] = []
+    earlier: list[UpdateWindow] = []
     before = [_at_the_start(trial.expected)] * len(calls)
     for number, expected in enumerate(trial.expected.calls):
         records = [rank_calls[number] for rank_calls in calls]
@@ -213,8 +215,8 @@ def _unchanged(outcomes: Sequence[RankOutcome]) -> list[Reason]:
 
 
 def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Sequence[dict],
-                  earlier: list[float]) -> list[Reason]:
-    """earlier: N (or W) of the updates before, all of them right; those of this call that are right are added."""
+                  earlier: list[UpdateWindow]) -> list[Reason]:
+    """earlier: the windows of the updates before, all of them right; those of this call that are right are added."""
     due = len(expected.updates)
     again = f" (call {number + 1} with the same model)" if number else ""
     for rank, record in enumerate(records):
@@ -244,7 +246,7 @@ def _rule_on_call(trial: Trial, number: int, expected: ExpectedCall, records: Se
         reasons += _rule_on_update(trial, update, position, records, again, earlier)
         if reasons:
             break
-        earlier.append(update.window.weight_sum)
+        earlier.append(update.window)
     if reasons:
         return reasons
     return [*_rule_on_returns(trial, expected, records), *_changed(trial, number, records)]
@@ -260,7 +262,7 @@ def _bypassed(records: Sequence[dict]) -> list[Reason]:
 
 
 def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records: Sequence[dict],
-                    again: str, earlier: Sequence[float]) -> list[Reason]:
+                    again: str, earlier: Sequence[UpdateWindow]) -> list[Reason]:
     training: Training = trial.expected
     wrong, known = None, None
     for rank, record in enumerate(records):
@@ -287,13 +289,37 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
     if not named and position and _close(made, right + _made(training, records[rank], position - 1), before.dtype):
         return [Reason("stale-gradients", f"Update {position + 1} of rank {rank} holds the gradients of the update "
                                           "before, which were still in .grad.")]
-    if not named and float(made.abs().max()) > 0.05 * POISON:
+    if not named and _holds_poison(made, training):
         return [stale]
-    error = float((made - right).norm() / right.norm())
-    return [*named, Reason(
-        "unexplained", f"The update of rank {rank} is {error:.2g} times its own length away from the "
-                       f"reference update{where}, and no setting of the three dials gives it.\n"
-                       f"It begins {shown(made)}; right is {shown(right)}.")]
+    return [*named, _unexplained(training, update, rank, made, right, before, where)]
+
+
+def _holds_poison(made: Tensor, training: Training) -> bool:
+    """Whether a parameter got nearly the same large number everywhere, as POISON is: not all of them were cleared."""
+    sizes = [p.numel() for model in training.models.values() for p in model["parameters"]]
+    return any(len(part) > 3 and bool(part.mean().abs() > 0.05 * POISON) and bool(part.std() < 0.1 * part.mean().abs())
+               for part in made.split(sizes))
+
+
+def _unexplained(training: Training, update: ExpectedUpdate, rank: int, made: Tensor, right: Tensor, before: Tensor,
+                 where: str) -> Reason:
+    """An update without a name: what its items weighed, where the update tells that, else where it is most wrong."""
+    models = models_at(training.models, before)
+    gradients = per_item_gradients(models, training.item_losses, *update.batch)
+    recovered = recover_weights(made - _extra(update, models), gradients, rtol=SPAN_TOLERANCE[before.dtype])
+    if recovered.checked and bool(recovered.identifiable.all()):
+        small = 1e-9 if before.dtype == torch.float64 else 1e-4
+        weights = recovered.weights.where(recovered.weights.abs() > small * recovered.weights.abs().max(), 0.0)
+        return Reason("unexplained", f"The items of the update of rank {rank}{where} have weights that no setting of "
+                                     f"the three dials gives.\n{weights_line(weights, update.window)}",
+                      tuple(weights.tolist()), update.window)
+    away = float((made - right).norm() / right.norm())
+    worst = (made - right).abs().topk(min(4, len(made))).indices.sort().values
+    why = "no setting of the three dials gives it." if recovered.is_weighted_sum else \
+        "no weights of this window's items give it: is the loss of an item what it should be?"
+    return Reason("unexplained", f"The update of rank {rank} is {away:.2g} times its own length away from the "
+                                 f"reference update{where}, and {why}\n"
+                                 f"Where it is most wrong it is {shown(made[worst])}; right is {shown(right[worst])}.")
 
 
 def _made(training: Training, record: dict, position: int) -> Tensor:
@@ -307,16 +333,19 @@ def _close(made: Tensor, right: Tensor, dtype: torch.dtype, rounding: float = 0.
 
 
 def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
-           earlier: Sequence[float]) -> list[Reason]:
+           earlier: Sequence[UpdateWindow]) -> list[Reason]:
     """Readings of a wrong update [D] that was made at the parameters `before`: as one vector, else by parameter."""
     training, window, rtol = trial.expected, update.window, 10 * TOLERANCE[before.dtype]
     models = models_at(training.models, before)
     gradients = per_item_gradients(models, training.item_losses, *update.batch)
     items = made - _extra(update, models)
     outside = per_item_gradients(models, training.item_losses, *update.outside) if update.outside else None
-    alternatives = [] if update.alternatives is None else [
-        reason for reason, other in update.alternatives(gradients)
-        if float((items - other).abs().max()) <= rtol * float(torch.maximum(items.abs().max(), other.abs().max()))]
+    def that_fit(others: Iterable[tuple[Reason, Tensor]]) -> list[Reason]:
+        return [reason for reason, other in others if float((items - other).abs().max()) <= rtol * float(
+            torch.maximum(items.abs().max(), other.abs().max()))]
+
+    alternatives = that_fit(update.alternatives(gradients)) if update.alternatives else []
+    kept = that_fit(_with_kept_shares(window, earlier, gradients))
     some = _some(len(made))
     found = dials.explain_update(items[some], gradients[:, some], window, rtol,
                                  None if outside is None else outside[:, some])
@@ -324,11 +353,13 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
     if alternatives:
         return [*alternatives, *reasons_of(found, window)]
     vague = found[0].key in ("unexplained", "window-boundaries")
+    if vague and kept:
+        return kept
     others = _of_other_items(training, update, models, gradients, items, rtol, not vague)
     if others and vague:
         return others
     if others:
-        return sorted([*others, *reasons_of(found, window)], key=lambda reason: diagnosis.tier(reason.key))
+        return sorted([*others, *reasons_of(found, window), *kept], key=lambda reason: diagnosis.tier(reason.key))
     if found[0].key in (None, "unexplained"):
         ends = torch.tensor([p.numel() for p in models.parameters()]).cumsum(0).tolist()
         blocks = {}
@@ -338,30 +369,47 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
         by_block = dials.explain_blocks(blocks, window, rtol)
         if any(dials.explain_update(*block, window, rtol)[0].key != "unexplained" for block in blocks.values()):
             found = by_block
-    reasons = reasons_of(found, window)
+    reasons = [*reasons_of(found, window), *kept]
     if trial.arguments[0][0]["hook"]:
         reasons = [replace(r, key="bucket-dependent") if r.key == "parameter-groups-differ" else r for r in reasons]
     return reasons
 
 
+def _with_kept_shares(window: UpdateWindow, earlier: Sequence[UpdateWindow],
+                      gradients: Tensor) -> Iterator[tuple[Reason, Tensor]]:
+    """Each rank's own mean with the rank's share of an earlier window: pairs of (reason, update [D])."""
+    held = window.item_ranks
+    own = torch.zeros(window.world_size, dtype=torch.float64).index_add_(0, held, window.item_weights)
+    for kept in reversed(earlier):
+        sums = torch.zeros_like(own).index_add_(0, kept.item_ranks, kept.item_weights)
+        weights = window.item_weights / own.clamp(min=1e-300)[held] * (sums / kept.weight_sum)[held]
+        told, due = (", ".join(f"{float(part):.4g}/{whole:.4g}" for part in parts)
+                     for parts, whole in ((sums, kept.weight_sum), (own, window.weight_sum)))
+        yield Reason("mean-of-rank-means", "Each rank's own mean entered with the share that the rank had in an "
+                     f"earlier update ({told}), not with that of this one ({due}).\n{weights_line(weights, window)}",
+                     tuple(weights.tolist()), window), weights @ gradients
+
+
 def _with_its_cause(entry: dials.Explanation, training: Training, window: UpdateWindow,
-                    earlier: Sequence[float]) -> dials.Explanation:
-    """A factor on a right update, and its likely cause where that lies outside the window: the count of an earlier
-    one, or the outputs of an item, over which its loss is a sum."""
+                    earlier: Sequence[UpdateWindow]) -> dials.Explanation:
+    """A factor on a right update, and its causes that lie outside the window, too: the count of an earlier one, or the
+    outputs of an item, over which its loss is a sum."""
     if entry.key != "pure-scale":
         return entry
-    cause = ""
+    causes = []
     count = "W" if window.is_weighted else "N"
-    kept = [n for n in earlier if n != window.weight_sum and _same(entry.factor * n, window.weight_sum)]
-    outputs = training.models["model"]["options"]["sizes"][-1] if training.item_losses is squared_losses else 1
+    kept = [before.weight_sum for before in earlier if before.weight_sum != window.weight_sum
+            and _same(entry.factor * before.weight_sum, window.weight_sum)]
     if kept:
-        cause = f"{count} = {kept[-1]:.6g} of an earlier update was kept; here {count} = {window.weight_sum:.6g}"
-    elif outputs not in (1, window.world_size, max(window.microbatch_counts), window.weight_sum):
-        if _same(entry.factor * outputs, 1):
-            cause = f"a mean over the {outputs} outputs of an item, whose losses are added"
-        elif _same(entry.factor * outputs, 2):
-            cause = f"mse_loss, which has no ½ and takes a mean over the {outputs} outputs of an item, too"
-    return replace(entry, sentence=f"{entry.sentence.splitlines()[0]}\nLikely cause: {cause}.") if cause else entry
+        causes.append(("kept", f"{count} = {kept[-1]:.6g} of an earlier update was kept; "
+                               f"here {count} = {window.weight_sum:.6g}"))
+    outputs = training.models["model"]["options"]["sizes"][-1] if training.item_losses is squared_losses else 1
+    if outputs > 1 and _same(entry.factor * outputs, 1):
+        causes.append(("outputs", f"a mean over the {outputs} outputs of an item, whose losses are added"))
+    if outputs > 1 and _same(entry.factor * outputs, 2):
+        causes.append(("mse", f"mse_loss, which has no ½ and takes a mean over the {outputs} outputs of an item, too"))
+    causes = (*causes, *entry.causes)
+    return replace(entry, causes=causes, sentence=with_causes(entry.sentence.rpartition("\n")[0], causes))
 
 
 def _same(one: float, other: float) -> bool:
@@ -466,16 +514,30 @@ def _changed(trial: Trial, number: int, records: Sequence[dict]) -> list[Reason]
 def elements_sent(record: dict, *, at_least: int = 0) -> int:
     """Elements that a rank handed to collectives and sends in one call, those of calls with fewer than `at_least` left
     out. An all_gather or broadcast that follows a reduce (or reduce_scatter) of the same data belongs to it."""
-    total, half_done = 0, False
-    for call in map(Call.from_dict, record["ledger"]):
+    return sum(call.elements for _, call in _counted(record, at_least))
+
+
+def _counted(record: dict, at_least: int = 0) -> Iterator[tuple[int, Call]]:
+    """The calls whose elements count, each with its place in the ledger, from 1."""
+    half_done = False
+    for place, call in enumerate(map(Call.from_dict, record["ledger"]), start=1):
         if call.name == "recv" or call.elements < at_least:
             continue
         if half_done and call.name in ("broadcast", "all_gather", "_allgather_base"):
             half_done = False
             continue
         half_done = call.name in ("reduce", "reduce_scatter", "_reduce_scatter_base")
+        yield place, call
+
+
+def _too_much(record: dict, allowed: int) -> str:
+    """Which call was the first that went beyond the elements allowed."""
+    total = 0
+    for place, call in _counted(record):
         total += call.elements
-    return total
+        if total > allowed:
+            return f"its {ordinal(place)} call, {call}, was one too many"
+    return ""
 
 
 def one_synchronization(trial: Trial, number: int, expected: ExpectedCall, records: Sequence[dict],
@@ -490,9 +552,11 @@ def one_synchronization(trial: Trial, number: int, expected: ExpectedCall, recor
         if sent > updates * (gradient + slack):
             sizes = [str(call["elements"]) for call in record["ledger"] if call["elements"] and call["name"] != "recv"]
             calls = ", ".join(sizes[:8]) + (", …" if len(sizes) > 8 else "")
+            which = _too_much(record, updates * (gradient + slack))
             return [Reason("extra-synchronization", f"Rank {rank} sent {sent} elements (in calls of {calls}) for "
-                           f"{updates} update{'s' if updates > 1 else ''} of {gradient} parameters.\nEach update needs "
-                           f"{gradient}, and {slack} more suffice for counts: synchronize once, in the last backward.")]
+                           f"{updates} update{'s' if updates > 1 else ''} of {gradient} parameters: {which}.\n"
+                           f"Each update needs {gradient}, and {slack} more suffice for counts: synchronize once, in "
+                           "the last backward.")]
         if sent < updates * gradient:
             return [Reason("missing-synchronization", f"Rank {rank} sent {sent} elements, but {updates} update"
                            f"{'s' if updates > 1 else ''} of {gradient} parameters need {updates * gradient}.")]

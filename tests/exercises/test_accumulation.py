@@ -164,16 +164,36 @@ def of_bank(name: str, file: str) -> object:
 
 @pytest.mark.parametrize(("name", "file", "said"), [
     ("ddp_accumulate", "wrong_padded_without_no_sync", r"sent 104 elements \(in calls of 1, 1, 51, 51\) for 1 update"),
+    ("ddp_accumulate", "wrong_padded_without_no_sync", r"its 4th call, all_reduce\(51 float64\), was one too many"),
     ("ddp_accumulate", "wrong_losses_together", r"forward 4 of rank 0 began, \d+ saved activations"),
     ("accumulate_item_mean", "wrong_concatenates", r"passed 9 rows .* hold 3, 3 and 3"),
     ("accumulate_then_divide", "wrong_makes_a_list", r"held 3 microbatches at a time; at most 2"),
     ("window_item_count", "wrong_object_gather", r"all_gather\(1 int64\) and all_gather\(\d+ uint8\): 2 collectives"),
     ("clip_then_step", "wrong_not_clipped", r"norm \d+\.?\d*, and max_norm is \d+\.?\d*, but nothing was clipped"),
+    ("clip_then_step", "wrong_limit_divided_by_ranks", r"P = 2 times the gradient was compared with it"),
+    ("clip_then_step", "wrong_norms_added", r"compared with \d+\.\d+: the squares of 2 norms were added"),
     ("train_windows", "wrong_scaled_for_a_full_window", r"weighed 1/2 of its share: the window has 1 of at most 2"),
 ])
 def test_verdict_says_what_was_too_many(name, file, said):
     verdict = grade(name, of_bank(name, file))
     assert re.search(said, verdict.message), verdict.message
+
+
+@pytest.mark.parametrize(("name", "file", "said"), [
+    ("train_windows", "wrong_count_of_the_epoch", r"Likely cause: a divisor of 18 in place of 12"),
+    ("accumulate_then_divide", "wrong_count_never_reset", r"Likely cause: a divisor of 12 in place of 4"),
+    ("accumulate_item_mean", "wrong_mean_over_elements", r"Likely cause: .*a mean over the 3 outputs of an item"),
+    ("train_windows", "wrong_cached_share", r"an earlier update \(3/9, 6/9\), not with that of this one \(2/8, 6/8\)"),
+    ("accumulate_item_mean", "wrong_divides_in_the_loop", r"weighed 1/729 and .* each should weigh 1/9")])
+def test_a_wrong_weight_is_told_with_what_is_behind_it_in_every_trial(name, file, said):
+    """In one trial alone 2/3 may be mse_loss over three outputs, or 12 items in place of 18."""
+    verdict = grade(name, of_bank(name, file))
+    assert re.search(said, verdict.message), verdict.message
+
+
+def test_what_is_reduced_again_is_not_taken_for_what_stood_in_grad_before():
+    verdict = grade("ddp_accumulate", of_bank("ddp_accumulate", "wrong_reduces_each_time"), trials="all")
+    assert verdict.diagnosis == "extra-synchronization", verdict.message
 
 
 def test_a_name_left_over_from_the_turn_before_holds_no_microbatch():

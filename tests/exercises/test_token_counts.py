@@ -1,7 +1,9 @@
 """Assignment 4: what its trials show and hide, that mistaken items are told from the right ones, and its stage."""
 
+import re
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 import torch
@@ -21,6 +23,7 @@ from autograder.stages.call import differentiate
 from autograder.stages.models import build_model
 from autograder.window import UpdateWindow
 
+BANKS = Path(__file__).parents[1] / "banks/token_counts"
 WIDE = 100  # times the tolerance
 SETTINGS = [Setting(divisor, "sum", ranks) for ranks in ("sum", "mean") for divisor in (
     "nothing", "rank", "window", "padded-rank", "padded-window", "unshifted-rank", "unshifted-window",
@@ -224,6 +227,23 @@ def test_a_wrong_shift_is_told_with_the_pairs_that_were_learnt():
     verdict = grade("token_mean_step", no_shift_step)
     assert verdict.diagnosis == "wrong-shift"
     assert "label t: nothing was shifted" in verdict.message and "pairs in the window" in verdict.message
+
+
+def bank(name, file):
+    scope: dict = {}
+    exec(compile((BANKS / name / f"{file}.py").read_text(), file, "exec"), scope)
+    return scope[name]
+
+
+@pytest.mark.parametrize(("name", "file", "said"), [
+    ("token_mean_step", "wrong_batch_size", r"divided by the number of sequences, 2, not by the 7 valid targets"),
+    ("token_mean_step", "wrong_weighted_by_rows", r"weighted by its share of the sequences"),
+    ("token_mean_step", "wrong_softmax_twice", r"the loss of an item what it should be\?\nWhere .* it is \[-?0\.0\d"),
+    ("valid_token_count", "wrong_first_row_left_out", r"labels\[1:\], which leaves out the first row"),
+    ("token_loss_sum", "wrong_in_bits", r"in bits")])
+def test_what_is_told_names_the_mistake_and_shows_where_it_is(name, file, said):
+    verdict = grade(name, bank(name, file))
+    assert re.search(said, verdict.message), verdict.message
 
 
 def mean_of_means(local_loss_sum, local_count):

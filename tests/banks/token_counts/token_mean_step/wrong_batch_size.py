@@ -1,4 +1,4 @@
-"""diagnosis: pure-scale
+"""diagnosis: nominal-batch-size
 
 The sum of the token losses is divided by the number of sequences."""
 
