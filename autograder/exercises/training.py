@@ -350,12 +350,10 @@ def _named(trial: Trial, update: ExpectedUpdate, made: Tensor, before: Tensor,
     found = dials.explain_update(items[some], gradients[:, some], window, rtol,
                                  None if outside is None else outside[:, some])
     found = [_with_its_cause(entry, training, window, earlier) for entry in found]
-    if alternatives:
-        return [*alternatives, *reasons_of(found, window)]
     vague = found[0].key in ("unexplained", "window-boundaries")
-    if vague and kept:
-        return kept
     others = _of_other_items(training, update, models, gradients, items, rtol, not vague)
+    if alternatives or (vague and kept):
+        return [*alternatives, *reasons_of(found, window), *others, *kept]
     if others and vague:
         return others
     if others:

@@ -236,7 +236,7 @@ def bank(name, file):
 
 
 @pytest.mark.parametrize(("name", "file", "said"), [
-    ("token_mean_step", "wrong_batch_size", r"divided by the number of sequences, 2, not by the 7 valid targets"),
+    ("token_mean_step", "wrong_batch_size", r"number of sequences, 3, not by the 10 valid targets"),
     ("token_mean_step", "wrong_weighted_by_rows", r"weighted by its share of the sequences"),
     ("token_mean_step", "wrong_softmax_twice", r"the loss of an item what it should be\?\nWhere .* it is \[-?0\.0\d"),
     ("valid_token_count", "wrong_first_row_left_out", r"labels\[1:\], which leaves out the first row"),
