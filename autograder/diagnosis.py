@@ -5,6 +5,7 @@ named wrong weight before a NaN that it produces, an edge case that lacks its er
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -111,17 +112,21 @@ def _merit(key: str, findings: Sequence[Finding]) -> tuple[int, float]:
 
 def _shown_by(findings: Sequence[Finding], key: str) -> tuple[Finding, Reason]:
     """Where the key stands best among the reasons; of such trials one in which no second way to it fits, too."""
-    places = [(place, sum(other.key == key for other in finding.reasons), finding.trial, finding)
+    places = [(place, len({other.sentence for other in finding.reasons if other.key == key}), finding.trial, finding)
               for finding in findings for place, reason in enumerate(finding.reasons) if reason.key == key]
     place, *_, finding = min(places, key=lambda entry: entry[:3])
     return finding, _with_common_causes(finding.reasons[place], findings)
 
 
 def _with_common_causes(reason: Reason, findings: Sequence[Finding]) -> Reason:
-    """The reason with those causes that are possible in every trial: in one alone a factor may be many things."""
+    """The reason with those causes that most trials allow, if more than half do: in one alone a factor may be many
+    things."""
     if not reason.causes:
         return reason
-    possible = [{name for other in finding.reasons if other.key == reason.key for name, _ in other.causes}
-                for finding in findings if _explains(finding, reason.key)]
-    causes = tuple(cause for cause in reason.causes if all(cause[0] in names for names in possible))
+    trials = [finding for finding in findings if _explains(finding, reason.key)]
+    possible = Counter(name for finding in trials for name in {
+        name for other in finding.reasons if other.key == reason.key for name, _ in other.causes if name})
+    most = max(possible.values(), default=0)
+    causes = tuple((name, words) for name, words in reason.causes
+                   if not name or (possible[name] == most and 2 * most > len(trials)))
     return replace(reason, sentence=with_causes(reason.sentence.rpartition("\n")[0], causes), causes=causes)

@@ -1,4 +1,4 @@
-"""diagnosis: unexplained
+"""diagnosis: mean-of-rank-means
 
 The factor P·n_r/N of the first call is kept."""
 
