@@ -304,6 +304,8 @@ def _holds_poison(made: Tensor, training: Training) -> bool:
 def _unexplained(training: Training, update: ExpectedUpdate, rank: int, made: Tensor, right: Tensor, before: Tensor,
                  where: str) -> Reason:
     """An update without a name: what its items weighed, where the update tells that, else where it is most wrong."""
+    if not bool((made - right).isfinite().all()):
+        return Reason("unexplained", f"The update of rank {rank}{where} holds a NaN or an infinity.")
     models = models_at(training.models, before)
     gradients = per_item_gradients(models, training.item_losses, *update.batch)
     recovered = recover_weights(made - _extra(update, models), gradients, rtol=SPAN_TOLERANCE[before.dtype])
