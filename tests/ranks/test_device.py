@@ -114,7 +114,10 @@ def test_random_numbers_are_the_generators_of_the_cpu():
     torch.manual_seed(7)
     with device.OnDevice("meta"):
         assert {one.device.type for one in drawing()} == {"meta"}
-    assert torch.equal(torch.get_rng_state(), after)
+        own = torch.Generator()
+        before = own.get_state()
+        torch.randn(2, generator=own)
+    assert torch.equal(torch.get_rng_state(), after) and not torch.equal(own.get_state(), before)
 
 
 def test_calls_wait_on_the_cpu_where_nccl_only_queues_them():
