@@ -6,6 +6,7 @@ vain (`report.stuck`), or at the deadline; in the last two cases the launch is o
 """
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import os
@@ -366,18 +367,36 @@ def pickled_function(function: Callable) -> bytes:
 
 
 def _dumped(function: Callable) -> bytes:
-    """cloudpickle's, which knows plain modules only: `torch.ops` is of a kind of its own."""
+    """cloudpickle's, which knows plain modules only (`torch.ops` is of a kind of its own), and leaves cached functions
+    to be imported on the other side, wherever they are from."""
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):
         def reducer_override(self, value: object) -> object:
             if isinstance(value, ModuleType) and type(value) is not ModuleType:
                 return importlib.import_module, (value.__name__,)
+            if isinstance(value, functools._lru_cache_wrapper) and (
+                    value.__module__ in {"__main__", *cloudpickle.list_registry_pickle_by_value()}
+                    or value.__module__ not in sys.modules):
+                return _cached, (value.cache_parameters(),), value.__wrapped__, None, None, _set_cached
             return super().reducer_override(value)
 
     with io.BytesIO() as file:
         Pickler(file).dump(function)
         return file.getvalue()
+
+
+def _cached(parameters: dict) -> Callable:
+    """An lru_cache around a function that comes later, as it may refer to its own cache."""
+    @functools.lru_cache(**parameters)
+    def call(*arguments: object, **named: object) -> object:
+        return call.__wrapped__(*arguments, **named)
+
+    return call
+
+
+def _set_cached(cached: Callable, function: Callable) -> None:
+    functools.update_wrapper(cached, function)
 
 
 _pickling = threading.Lock()  # which modules travel by value is one setting for the whole process

@@ -1,5 +1,6 @@
 """Ranks run functions from anywhere, report what went wrong by name, and are gone afterwards."""
 
+import functools
 import os
 import select
 import signal
@@ -90,6 +91,15 @@ def test_a_function_that_names_an_operator_of_torch_travels():
     with pytest.raises(TypeError, match="cannot pickle"):
         cloudpickle.dumps(add)
     assert list(run_on_ranks(add, world_size=2)) == [2.0, 2.0]
+
+
+def test_a_cached_function_travels_also_when_it_calls_itself():
+    @functools.cache
+    def steps(ranks):
+        return 0 if ranks == 1 else 2 + steps(ranks - 1)
+
+    assert list(run_on_ranks(lambda: steps(8), world_size=2)) == [14, 14]
+    assert list(run_on_ranks(steps, [(4,)], world_size=1)) == [6]
 
 
 def test_a_function_of_a_module_that_ranks_cannot_import_travels(tmp_path):
