@@ -348,13 +348,19 @@ def _scale_error(draw: Draw, hidden: bool) -> list[Trial]:
                 none("the same numbers in another shape", matrix, matrix.reshape(4, 3), "the shapes differ"),
                 none("Inf in both", torch.tensor([1.0, inf]), torch.tensor([1.0, inf]), "Inf is not finite"),
                 none("NaN in the reference", torch.tensor([1.0, nan]), torch.tensor([1.0, 2.0]), "NaN is not finite"),
-                none("NaN in a zero update", torch.tensor([1.0, 2.0]), torch.tensor([0.0, nan]), "NaN is not finite")]
+                none("NaN in a zero update", torch.tensor([1.0, 2.0]), torch.tensor([0.0, nan]), "NaN is not finite"),
+                none("zeros only, in both", torch.zeros(3), torch.zeros(3), "the reference is zero"),
+                none("a zero update of another shape", reference, torch.zeros(1, dtype=torch.float64),
+                     "the shapes differ"),
+                scaled("a reference whose elements sum to 0", torch.tensor([3.0, -1.0, -2.0]), 4.0)]
     other = reference + draw.normal(6)
     return [scaled("equal", reference, 1.0), scaled("8 times too long", reference, 8.0),
             scaled("1/8", reference, 0.125, 3e-8), scaled("a zero update", reference, 0.0),
             scaled("the sign turned", reference, -1.0),
             scaled("zeros in both", gaps, 8.0),
             none("wrong weights", reference, other, "no factor turns the reference into this update"),
+            none("4 times the reference, and 1 more everywhere", reference, 4 * reference + 1,
+                 "a factor alone does not give it"),
             none("equally long, another direction", reference, reference.flip(0), "the direction differs"),
             off("off by 2e-5 of the update's length", reference, 0.125, 2e-5),
             off("an update 1e-4 times as long, off by 1e-4 of its length", reference, 1e-4, 1e-4),
@@ -423,7 +429,7 @@ def rule_on_ring(trial: Trial, outcomes: Sequence[RankOutcome]) -> list[Reason]:
     """The general rule; then the ring's traffic: tensors sent to one neighbour, at most 2(P−1)·⌈n/P⌉ elements per
     rank, and in all no fewer than any all-reduce of single messages needs, 2(P−1)·n."""
     if reasons := rule_on(trial, outcomes):
-        return [*_all_send(outcomes, reasons), *reasons]
+        return [*_all_send(outcomes, reasons), *_alone(trial, reasons), *reasons]
     size, n = trial.world_size, trial.facts["elements"]
     calls = {outcome.rank: _own_calls(outcome) for outcome in outcomes}
     sent = {rank: sum(call.elements for call in own if call.name == "send") for rank, own in calls.items()}
@@ -460,6 +466,15 @@ def _all_send(outcomes: Sequence[RankOutcome], reasons: Sequence[Reason]) -> lis
                                "and receive at once (isend).")]
 
 
+def _alone(trial: Trial, reasons: Sequence[Reason]) -> list[Reason]:
+    """What gloo means by "Pair is not connected" where there is one rank."""
+    if trial.world_size > 1 or reasons[0].key != "raised" or "Pair is not connected" not in reasons[0].sentence:
+        return []
+    where = reasons[0].sentence.partition(":")[0]
+    return [Reason("raised", f"{where}: a rank cannot send to itself, nor receive from itself.\nA ring of one rank has "
+                             "no step: 2(P−1) = 0. Its tensor is the sum.")]
+
+
 def _traffic(trial: Trial, sent: dict[int, int]) -> str:
     """Each rank's bytes beside those of the ideal ring."""
     size, n = trial.world_size, trial.facts["elements"]
@@ -482,10 +497,13 @@ def _ring_bytes(draw: Draw, hidden: bool) -> list[Trial]:
         right = 2 * (size - 1) * num_bytes / size
         mistakes = [
             ("wrong-answer", right / 2, "That is one of the two phases."),
-            ("wrong-answer", 2.0 * (size - 1) * num_bytes, "That is a whole payload per step, or all ranks together."),
+            ("wrong-answer", 2.0 * (size - 1) * num_bytes, "That is a whole payload per step, or all ranks together"
+                                                           f"{', or a count of bits' if size == 8 else ''}."),
+            ("wrong-answer", 8 * right, "That is a count of bits; bytes are asked."),
             ("wrong-answer", 1.0 * (size - 1) * num_bytes, "That is the ring that passes whole tensors on."),
             ("wrong-answer", 2.0 * num_bytes, "That is the limit for many ranks, not the bytes of this many."),
             ("wrong-answer", 2 * num_bytes / size, "That is one step of each phase; there are 2(P−1) steps."),
+            ("wrong-answer", 2 * right, "That is what a rank sends and what it receives, together."),
             *(("overflow-or-truncation", float(value), "The fraction was lost.") for value in (
                 2 * (size - 1) * num_bytes // size, 2 * (size - 1) * (num_bytes // size), round(right),
                 2 * (size - 1) * -(-num_bytes // size), -(-2 * (size - 1) * num_bytes // size)))]
@@ -506,12 +524,13 @@ def _ring_time(draw: Draw, hidden: bool) -> list[Trial]:
     def trial(num_bytes: int, size: int, startup: float, bandwidth: float, name: str = "") -> Trial:
         steps, sending = 2 * (size - 1), num_bytes / bandwidth
         right = steps * (startup + sending / size)
+        both = "a step pays its startup and its bytes, one after the other."
         mistakes = [
             ("wrong-answer", right / 2, "That is one of the two phases."),
             ("wrong-answer", steps * (startup + sending), "A step sends one chunk, a P-th of the payload."),
-            ("wrong-answer", steps * sending / size, "The startups are missing."),
+            ("wrong-answer", steps * sending / size, f"The startups are missing: {both}"),
             ("wrong-answer", startup + steps * sending / size, "Each of the 2(P−1) steps pays its own startup."),
-            ("wrong-answer", steps * startup, "The bytes are missing."),
+            ("wrong-answer", steps * startup, f"The bytes are missing: {both}"),
             ("wrong-answer", steps * (startup + num_bytes * bandwidth / size), "Bandwidth is bytes per second: divide "
                                                                              "by it."),
             ("wrong-answer", 2 * size * (startup + sending / size), "Each phase takes P − 1 steps."),
