@@ -320,6 +320,12 @@ def test_gradients_from_before_the_window_are_seen():
     assert explain_update(update, gradients, TELLING)[0].key == "unexplained"
     assert explain_update(update, gradients, TELLING, outside=before)[0].key == "window-boundaries"
     assert explain_update(right, gradients, TELLING, outside=before)[0].key is None
+    alone = explain_update(before.mean(0), gradients, TELLING, outside=before)[0]
+    assert alone.key == "window-boundaries" and "none of its own items" in alone.sentence
+    mixed = explain_update(0.2 * gradients[0] + before[1], gradients, TELLING, outside=before)[0]
+    assert mixed.key == "window-boundaries" and mixed.weights.allclose(0.2 * torch.eye(TELLING.item_count).double()[0])
+    strange = generic_gradients(1, 30, seed=2)[0]
+    assert explain_update(strange, gradients, TELLING, outside=before)[0].key == "unexplained"
 
 
 def test_a_reported_value_is_compared_with_the_objective():

@@ -242,13 +242,28 @@ def _explain_with_outside(
     reference = window.expected_weights @ rows
     if not without(reference).norm() > RTOL * reference.norm():
         return []
+    if float(without(update).norm()) <= rtol * float(update.norm()):
+        return [Explanation("window-boundaries", None, 0.0, "All of this update comes from gradients outside its "
+                            "window: none of its own items is in it.", torch.zeros_like(window.expected_weights))]
     inner = _explain(without(update), without(rows), window, rtol)[0]
-    if inner.key in ("unexplained", "no-update"):
+    weights = inner.weights if inner.key != "unexplained" else _solved(update, rows, outside, rtol)
+    if weights is None:
         return []
-    share = float((update - inner.weights @ rows).norm() / update.norm())
-    inside = inner.sentence.splitlines()[-1] if inner.key is None else weights_line(inner.weights, window)
+    share = float((update - weights @ rows).norm() / update.norm())
+    inside = inner.sentence.splitlines()[-1] if inner.key is None else weights_line(weights, window)
     sentence = f"Gradients from outside this window are in its update ({share:.0%} of its length).\n{inside}"
-    return [Explanation("window-boundaries", inner.setting, inner.factor, sentence, inner.weights)]
+    return [Explanation("window-boundaries", inner.setting, float(weights.sum()), sentence, weights)]
+
+
+def _solved(update: Tensor, rows: Tensor, outside: Tensor, rtol: float) -> Tensor | None:
+    """The items' weights [N] in an update that is a weighted sum of their and outside gradients, if that is certain."""
+    each = torch.cat([rows, outside[outside.norm(dim=1) > 0]])
+    if len(each) >= len(update) or torch.linalg.matrix_rank(each, rtol=1e-6) < len(each):
+        return None
+    weights = torch.linalg.lstsq(each.T, update[:, None]).solution[:, 0]
+    weights[weights.abs() * each.norm(dim=1) <= rtol * update.norm()] = 0.0
+    fits = _close(update, weights @ each, len(each) * rtol * _size(update))
+    return weights[:len(rows)] if fits and weights[len(rows):].any() else None
 
 
 def _scaled(update: Tensor, rows: Tensor, window: UpdateWindow, rtol: float) -> list[Explanation]:

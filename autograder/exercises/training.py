@@ -280,7 +280,8 @@ def _rule_on_update(trial: Trial, update: ExpectedUpdate, position: int, records
     rank, made, before, right = wrong
     where = f" (update {position + 1})" if position else again
     if not bool(made.abs().max() > 0):
-        return [Reason("gradients-lost", f"Rank {rank} made a step of zero{where}: its gradients were gone.")]
+        return [Reason("gradients-lost", f"Rank {rank} made a step of zero{where}: its gradients were gone, "
+                                          "or no item entered the loss.")]
     stale = Reason("stale-gradients", f"The gradients that stood in .grad before the call entered the update of rank "
                                       f"{rank}{where}.\nThe function must clear old gradients itself.")
     if float(made.min()) > 0.05 * POISON:

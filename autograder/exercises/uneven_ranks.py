@@ -28,7 +28,7 @@ from autograder.exercises.training import (
     training_trial,
 )
 from autograder.ranks import wire
-from autograder.ranks.report import RankOutcome, ranks_words
+from autograder.ranks.report import RankOutcome, ranks_words, sentence
 from autograder.stages.models import describe_model
 from autograder.window import UpdateWindow
 
@@ -99,6 +99,18 @@ def _by_rank(windows: Sequence[Sequence[int]]) -> tuple:
     return tuple(windows[0]) if len(set(map(tuple, windows))) == 1 else tuple(zip(*windows, strict=True))
 
 
+def _rows_of_zeros(counts: Sequence[int], parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[OtherItems, ...]:
+    """The items of a step in which each empty rank put a row of zeros through the model and let it count."""
+    empty = [rank for rank, count in enumerate(counts) if not count]
+    if not empty:
+        return ()
+    taken = [part if count else tuple(column.new_zeros(1, *column.shape[1:]) for column in part)
+             for count, part in zip(counts, parts, strict=True)]
+    return (OtherItems("padding-counted", f"{sentence(ranks_words(empty))} had no item and put a row of zeros through "
+                       "the model, which is in the update.\nSuch a row must weigh 0: biases have a gradient for it.",
+                       UpdateWindow.from_counts([max(count, 1) for count in counts]), _joined(taken)),)
+
+
 def _warm(sizes: Sequence[int], dtype: torch.dtype) -> dict[str, Tensor]:
     return {"model": torch.ones(2, sizes[0], dtype=dtype)}
 
@@ -129,7 +141,8 @@ def _ddp_step(draw: Draw, hidden: bool) -> list[Trial]:
 def _step_trial(name: str, model: dict, lr: float, windows: Sequence[Sequence[int]],
                 parts: Sequence[Sequence[tuple[Tensor, Tensor]]]) -> Trial:
     calls = [[["@model", *part, "@optimizer"] for part in ranks] for ranks in parts]
-    expected = tuple(ExpectedCall((ExpectedUpdate(UpdateWindow.from_counts(counts), _joined(ranks)),))
+    expected = tuple(ExpectedCall((ExpectedUpdate(UpdateWindow.from_counts(counts), _joined(ranks),
+                                                  mistaken=_rows_of_zeros(counts, ranks)),))
                      for counts, ranks in zip(windows, parts, strict=True) if sum(counts))
     error = None if expected else Raises(ValueError, _NO_ITEM)
     training = Training({"model": model}, lr, squared_losses, expected, error)
@@ -302,8 +315,9 @@ def _epoch(counts: Sequence[Sequence[int]], batches: Sequence[Sequence[tuple]], 
         if sum(held):
             others = [part for other in rounds if other != number for part in parts[other]]
             outside = _joined(others) if sum(len(part[0]) for part in others) else None
+            mistaken = (*_taken_again(counts, batches, number), *_rows_of_zeros(held, parts[number]))
             updates.append(ExpectedUpdate(UpdateWindow.from_counts(held), _joined(parts[number]), outside=outside,
-                                          mistaken=_taken_again(counts, batches, number)))
+                                          mistaken=mistaken))
     return ExpectedCall(tuple(updates), returns=len(updates))
 
 

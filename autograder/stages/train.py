@@ -94,13 +94,14 @@ class _Bench:
 
     def _count_step(self) -> None:
         self.snapshots.append(self._flat())
+        self.options_changed |= _options(self.optimizer) != self.options
 
     def _flat(self) -> torch.Tensor:
         return torch.cat([p.detach().reshape(-1) for p in self.parameters]).to("cpu", copy=True)
 
     def _prepare(self) -> None:
         self.snapshots = [self._flat()]
-        self.options = _options(self.optimizer)
+        self.options, self.options_changed = _options(self.optimizer), False
         for parameter in self.parameters:
             parameter.grad = torch.full_like(parameter, POISON)
         self.meter.reset()
@@ -143,16 +144,17 @@ class _Bench:
         """What the call left behind.
 
         value; snapshots: all parameters as one vector [D], before the call and after each optimizer step; parameters:
-        at the end; options_changed; arguments: as they are now; ledger: of this call; rows: of each forward of "model";
-        forwards: calls of "model" as it was handed over (of DDP's forward, where it is under DDP); held_at_forward:
-        saved activations alive when each forward began; microbatches_held: of those that the iterator gave, the most
-        that were alive when a forward began (a name left over from the turn before is not counted there).
+        at the end; options_changed: at the end or after a step; arguments: as they are now; ledger: of this call;
+        rows: of each forward of "model"; forwards: calls of "model" as it was handed over (of DDP's forward, where it
+        is under DDP); held_at_forward: saved activations alive when each forward began; microbatches_held: of those
+        that the iterator gave, the most that were alive when a forward began (a name left over from the turn before is
+        not counted there).
         """
         return {
             "value": portable(value),
             "snapshots": self.snapshots,
             "parameters": self._flat(),
-            "options_changed": _options(self.optimizer) != self.options,
+            "options_changed": self.options_changed or _options(self.optimizer) != self.options,
             "arguments": [portable(a) if not isinstance(a, (nn.Module, torch.optim.Optimizer)) else None for a in live],
             "ledger": [call.to_dict() for call in self.ledger.own_calls()],
             "rows": self.meter.rows,
