@@ -210,7 +210,7 @@ def picture(cost: Cost, measured: Sequence[Measured] = ()) -> Picture:
     for frame, x in ((left, cost.payload), (right, cost.world_size)):
         if cost.seconds:
             sheet.marker(frame.x(x), frame.y(cost.seconds), "circle", 8, "none", edge=INK, thick=2, of="this cost")
-    _draw_legend(sheet, left, measured)
+    _draw_legend(sheet, left, measured, cost.world_size)
     return Picture(sheet, _words(cost, mine))
 
 
@@ -248,16 +248,18 @@ def _draw_lines(frame: Frame, costs: Sequence[tuple[float, Cost]]) -> None:
         frame.line([(x, y) for x, y in points if y > 0], colour, thick, dashes, of=name)
 
 
-def _draw_legend(sheet: Sheet, frame: Frame, measured: Sequence[Measured]) -> None:
+def _draw_legend(sheet: Sheet, frame: Frame, measured: Sequence[Measured], world_size: int) -> None:
     x, y = frame.left + 10, frame.top + 14
     for name, (colour, thick, dashes) in _LINES.items():
         sheet.line([(x, y), (x + 20, y)], colour, thick, dashes)
         sheet.text(x + 28, y, name, 9, anchor="start")
         y += 13
     if measured:
-        at = ", ".join(map(str, sorted({m.world_size for m in measured})))
+        sizes = sorted({m.world_size for m in measured})
+        here = f"measured here (gloo, n = {world_size})"
+        note = here if world_size in sizes else f"measured only for n = {', '.join(map(str, sizes))}"
         sheet.marker(x + 10, y, "circle", 5, VERMILLION, edge=INK, thick=0.5)
-        sheet.text(x + 28, y, f"measured here (gloo, n = {at})", 9, anchor="start")
+        sheet.text(x + 28, y, note, 9, anchor="start")
 
 
 def quantity(value: float, unit: str) -> str:

@@ -82,8 +82,10 @@ def test_measured_points_stand_beside_the_line_of_the_same_number_of_ranks():
         assert y == pytest.approx(near[1], abs=8)
     assert len(marks(lab, "measured")) == len(IDEAL)
     assert "between 1 and 1 times the ideal line" in lab._view.value
+    assert f"measured here (gloo, n = {IDEAL[0].world_size})" in lab._view.value
     lab._ranks.value = 16
     assert not marks(lab, "measured")
+    assert f"measured only for n = {IDEAL[0].world_size}" in lab._view.value
 
 
 @pytest.mark.parametrize("name", STATES)
