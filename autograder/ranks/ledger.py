@@ -157,6 +157,8 @@ class _Seen:
         self.elements = sum(t.numel() for t in tensors if isinstance(t, torch.Tensor))
         self.dtype = next((str(t.dtype).removeprefix("torch.") for t in tensors if isinstance(t, torch.Tensor)), "")
         self.peer = next((a for a in args[1:] if type(a) is int), None) if method in ("send", "recv") else None
+        if self.peer is not None and not 0 <= self.peer < group.size():  # gloo crashes there, or waits for ever
+            raise RuntimeError(f"there is no rank {self.peer}: ranks go from 0 to {group.size() - 1}")
         if self.peer is not None and group is not dist.group.WORLD:
             self.peer = dist.get_global_rank(group, self.peer)
         self.work = None

@@ -1,4 +1,4 @@
-"""diagnosis: deadlock | timed-out
+"""diagnosis: raised
 
 The neighbour of the last rank is not rank P: the ring is not closed.
 """
