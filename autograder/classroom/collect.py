@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import re
 import secrets
 import sys
@@ -89,6 +90,7 @@ def collect(course: Course, assignment: str, uploads: Path, pattern: str | None 
     for upload in _uploads(uploads):
         student = student_of(upload.path, pattern)
         student = (names or {}).get(student, student)
+        student = student and student.strip()  # nbgrader takes spaces around a name away
         if student is not None and not _is_plain(student):
             student = None
         if isinstance(upload, Left):
@@ -142,7 +144,9 @@ def student_of(path: PurePosixPath, pattern: str | None = None) -> str | None:
 
 
 def _is_plain(student: str) -> bool:
-    return bool(student.strip()) and not student.startswith(".") and not re.search(r"[/\\*?\[\]{}\x00-\x1f]", student)
+    """Whether this can be the name of a folder, and of nobody else's, for nbgrader, which takes some for patterns."""
+    return (student != "" and not student.startswith(".") and len(os.fsencode(student)) <= 200
+            and not re.search(r"[/\\*?\[\]{}\x00-\x1f\ud800-\udfff]", student))
 
 
 def _uploads(place: Path) -> Iterator[Upload | Left]:
@@ -203,7 +207,7 @@ def _notebook(content: bytes, cells: dict[str, set[str]]) -> str | None:
         claims = {cell["metadata"]["nbgrader"]["grade_id"] for cell in json.loads(content)["cells"]
                   if isinstance(cell.get("metadata", {}).get("nbgrader"), dict)
                   and isinstance(cell["metadata"]["nbgrader"].get("grade_id"), str)}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     shared = {name: len(claims & known) for name, known in cells.items()}
     best = max(shared, key=shared.__getitem__)

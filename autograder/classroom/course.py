@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.exc import DatabaseError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
 from autograder.classroom import seal
@@ -30,8 +31,11 @@ class Course:
         self.root = root.resolve()
         if not (self.root / CONFIG).is_file():
             raise Refused(f"There is no {CONFIG} in {self.root}: run this in the root of the course.")
-        self.config: Config = PyFileConfigLoader(CONFIG, path=str(self.root)).load_config()
-        self.folders = CourseDirectory(config=self.config)
+        try:
+            self.config: Config = PyFileConfigLoader(CONFIG, path=str(self.root)).load_config()
+            self.folders = CourseDirectory(config=self.config)
+        except Exception as error:  # whatever stands in it
+            raise Refused(f"{self.root / CONFIG} does not work: {type(error).__name__}: {error}") from None
         self.id = self.folders.course_id
         self.db_url = self.folders.db_url
         self.state = state_of(self.folders)
@@ -44,8 +48,16 @@ class Course:
         """The file of the gradebook, None where it is no SQLite file."""
         return _file_of(self.db_url)
 
-    def gradebook(self) -> Gradebook:
-        return Gradebook(self.db_url, self.id)
+    @contextmanager
+    def gradebook(self) -> Iterator[Gradebook]:
+        """The gradebook, open while this context lasts; Refused where it cannot be read or written."""
+        try:
+            with Gradebook(self.db_url, self.id) as gradebook:
+                yield gradebook
+        except DatabaseError as error:
+            if not isinstance(error, OperationalError) and type(error) is not DatabaseError:
+                raise  # a mistake in what was asked, not the gradebook's
+            raise Refused(gradebook_trouble(self.gradebook_file, str(error.orig))) from None
 
     def notebooks(self, assignment: str) -> list[str]:
         """The notebooks of an assignment as the gradebook knows them; Refused for an unknown assignment."""
@@ -88,7 +100,7 @@ class Course:
                 book.execute("begin immediate")
                 book.execute("create table probe_of_autograder (x)")
                 book.rollback()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise Refused(gradebook_trouble(file, str(error))) from None
         self.check_room()
 
@@ -108,7 +120,7 @@ def _enter(assignment: str) -> str:
 
 def _file_of(db_url: str) -> Path | None:
     kind, _, rest = db_url.partition(":///")
-    return Path(rest.partition("?")[0]) if kind == "sqlite" and rest else None
+    return Path(rest.partition("?")[0]).absolute() if kind == "sqlite" and rest else None
 
 
 def state_of(folders: CourseDirectory) -> Path:
@@ -170,11 +182,17 @@ def disk_trouble(error: OSError, place: Path) -> str:
     return f"{place} cannot be written: {error.strerror or error}."
 
 
-def gradebook_trouble(file: Path, said: str) -> str:
-    """What to tell when SQLite cannot write, from what it said."""
+def gradebook_trouble(file: Path | None, said: str) -> str:
+    """What to tell when the gradebook cannot be read or written, from what the database said."""
+    if file is None:
+        return f"The gradebook does not work: {said}"
     if "locked" in said:
         return (f"The gradebook {file} is locked by another program, for {LOCKED_SECONDS:.0f} seconds now. Close what "
                 "holds it (a running nbgrader, formgrader, a database browser) and run this again.")
+    if "not a database" in said or "malformed" in said:
+        return f"The gradebook {file} is damaged ({said}). Put your last copy of it in its place and run this again."
+    if "no such column" in said or "no such table" in said:
+        return f"The gradebook {file} is of another nbgrader ({said}). Keep a copy of it, then: nbgrader db upgrade"
     if "readonly" in said or "read-only" in said or "unable to open" in said:
         return f"The gradebook {file} cannot be written ({said}). Change its permissions, or its folder's."
     if "full" in said:

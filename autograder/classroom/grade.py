@@ -10,17 +10,20 @@ import argparse
 import errno
 import hashlib
 import logging
+import re
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy.exc import OperationalError
+from traitlets import TraitError
 
 from autograder.classroom import submission
-from autograder.classroom.course import FULL, Course, Refused, disk_trouble, gradebook_trouble
+from autograder.classroom.course import CONFIG, FULL, Course, Refused, disk_trouble, gradebook_trouble
 from autograder.classroom.grade_cells import questions
 from autograder.classroom.guard import NotPlain, check_plain
 from autograder.classroom.late import LatePenalties
@@ -47,15 +50,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exercise", metavar="E", help="only this exercise; marks of the others stay as they are")
     parser.add_argument("--force", action="store_true", help="grade again what is graded already")
     parser.add_argument("--unsealed", action="store_true", help="without a sandbox: submissions run with your rights")
-    parser.add_argument("--max-megabytes", type=float, default=MAX_MEGABYTES, metavar="MB",
+    parser.add_argument("--max-megabytes", type=_megabytes, default=MAX_MEGABYTES, metavar="MB",
                         help="refuse notebooks larger than this (default: %(default)g)")
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least one process is needed")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number of processes, of which at least one is needed")
+    return int(text)
+
+
+def _megabytes(text: str) -> float:
+    with suppress(ValueError):
+        if float(text) > 0:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text} is no number of megabytes")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,6 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
                     print(line, flush=True)
     except Refused as refused:
         print(refused, file=sys.stderr)
+        return 1
+    except TraitError as error:
+        print(f"{CONFIG} does not work: {error}", file=sys.stderr)
         return 1
     except OSError as error:
         if error.errno not in _DISK:
@@ -119,6 +131,9 @@ class Grading:
             if unknown:
                 raise Refused(f"There is no submission of {assignment} by {', '.join(unknown)}.")
             self.students = sorted(set(students))
+        for student in [each for each in self.students if each != _shown(each)]:
+            self.students.remove(student)
+            self.report.failed[_shown(student)] = "The name of this folder is no UTF-8 text. Rename it."
         asked = {name: questions(course.db_url, assignment, name) for name in self.notebooks}
         self.questions = {name: sources for name, (_, sources) in asked.items()}
         self.points = {name: points for name, (points, _) in asked.items()}
@@ -203,6 +218,9 @@ class Grading:
     def _is_done(self, student: str, marks: dict[str, dict]) -> bool:
         """Whether gradebook and graded notebooks hold what grading this submission again would put there."""
         keys = self._keys[student] = {}
+        if re.search(r"[*?[]", student):
+            self._odd[student] = "nbgrader takes [, * and ? in a name for a pattern. Rename the folder."
+            return False
         try:
             check_plain(self.course.folder("submitted", student, self.assignment))
             for name, file in self._files(student).items():
@@ -218,11 +236,11 @@ class Grading:
                 and written.get("keys") == keys and written.get("points") == self.points
                 and all((folder / f"{name}.ipynb").is_file() for name in keys)
                 and self._timestamp(student, "submitted") == self._timestamp(student, "autograded")
-                and written.get("marks") == marks.get(student))
+                and written.get("marks") == marks.get(student, {}))
 
-    def _timestamp(self, student: str, step: str) -> str | None:
+    def _timestamp(self, student: str, step: str) -> bytes | None:
         file = self.course.folder(step, student, self.assignment) / "timestamp.txt"
-        return file.read_text() if file.is_file() else None
+        return file.read_bytes() if file.is_file() else None
 
     def _from_cache(self, student: str) -> bool:
         """Whether the results of all notebooks are there from before; they then wait to be written."""
@@ -262,6 +280,7 @@ class Grading:
                     raise Refused(self._odd[student])
                 if not files:
                     raise Refused(self._no_notebook(student))
+                self._keys[student] = {}  # of what lies there now: it may have been handed in since the run began
                 for name, file in files.items():
                     tasks.append((name, self._task(student, name, file)))
             except Refused as refused:
@@ -286,9 +305,14 @@ class Grading:
 
     def _task(self, student: str, name: str, file: Path) -> Task:
         """A submission after nbgrader's sanitizing steps, as data. Refused when it is no notebook."""
-        if file.stat().st_size > self.max_bytes:
-            raise Refused(f"{file.name} has {file.stat().st_size / 1e6:.0f} MB, more than the {self.max_bytes / 1e6:g} "
-                          "that are accepted. Have it handed in without outputs, or raise --max-megabytes.")
+        try:
+            size = file.stat().st_size
+            if size > self.max_bytes:
+                raise Refused(f"{file.name} has {size / 1e6:.0f} MB, more than the {self.max_bytes / 1e6:g} that are "
+                              "accepted. Have it handed in without outputs, or raise --max-megabytes.")
+            self._keys[student][name] = self._key(name, file)
+        except OSError as error:
+            raise Refused(f"{file} cannot be read: {error.strerror or error}.") from None
         try:
             cells = self.writer.read(student, name, file)
         except Exception as error:
@@ -309,8 +333,8 @@ class Grading:
             self.writer.write(student, found)
             if all(result.judged for result in found.values()):
                 self.results.mark_written(student, keys=self._keys[student], points=self.points,
-                                          marks=automatic_marks(self.course, self.assignment, student)[student])
-        except StopGrading as error:
+                                          marks=automatic_marks(self.course, self.assignment, student).get(student, {}))
+        except (StopGrading, Refused) as error:
             raise Refused(str(error)) from None
         except Exception as error:
             logging.getLogger("traitlets").error("%s", traceback.format_exc())
@@ -345,19 +369,20 @@ class Grading:
 
     def _fail(self, student: str, why: str) -> None:
         """A submission that cannot be graded: the gradebook knows it and has no mark for it."""
-        try:
-            with self.course.gradebook() as gradebook:
-                gradebook.update_or_create_student(student)
-                gradebook.update_or_create_submission(self.assignment, student)
-        except OperationalError as error:
-            self._why_not_written(student, error)
-            raise
+        with self.course.gradebook() as gradebook:
+            gradebook.update_or_create_student(student)
+            gradebook.update_or_create_submission(self.assignment, student)
         try:
             self.results.mark_not_graded(student, why)  # export and report tell it too
         except OSError as error:
             raise Refused(disk_trouble(error, self.results.folder)) from None
         self.report.failed[student] = why
         self._progress.update()
+
+
+def _shown(name: str) -> str:
+    """The name of a folder as a gradebook and a terminal can hold it."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _first_line(error: BaseException) -> str:

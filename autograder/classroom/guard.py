@@ -20,10 +20,12 @@ from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
-from nbgrader.utils import ignore_patterns
+from nbgrader.utils import ignore_patterns, parse_utc
 from traitlets import Bool
 
 from autograder.classroom.course import Refused, check_room, lock, state_of
+
+MOST_OF_A_TIME = 1000  # bytes
 
 
 class NotPlain(Exception):
@@ -31,7 +33,8 @@ class NotPlain(Exception):
 
 
 def check_plain(folder: Path) -> None:
-    """NotPlain when what nbgrader reads of a submission is no ordinary file: its folder, a notebook, a timestamp."""
+    """NotPlain when what nbgrader reads of a submission is no ordinary file (its folder, a notebook, a timestamp), or
+    the timestamp no time, on which nbgrader would fail."""
     for place in (folder.parent, folder):
         if place.is_symlink():
             raise NotPlain(f"{place} is a symbolic link, not a folder that was handed in.")
@@ -39,6 +42,9 @@ def check_plain(folder: Path) -> None:
         kind = _kind(file)
         if kind not in ("file", "nothing"):
             raise NotPlain(f"{file} is a {kind}, not a file. Have it handed in again.")
+    if not _tells_time(folder):
+        raise NotPlain(f"{folder / 'timestamp.txt'} does not say a time. Write one like 2026-11-29 23:00:00 UTC into "
+                       "it, or delete it.")
 
 
 def odd_files(folder: Path, most: float) -> Iterator[tuple[Path, str]]:
@@ -50,6 +56,18 @@ def odd_files(folder: Path, most: float) -> Iterator[tuple[Path, str]]:
                 yield path, f"it is a {kind}"
             elif kind == "file" and path.lstat().st_size > most:
                 yield path, f"it has {path.lstat().st_size / 1e6:.0f} MB"
+
+
+def _tells_time(folder: Path) -> bool:
+    """Whether nbgrader can read when a submission was handed in, if anything is said about it."""
+    file = folder / "timestamp.txt"
+    try:
+        if file.exists() and file.stat().st_size > MOST_OF_A_TIME:
+            return False
+        text = file.read_text().strip() if file.exists() else ""
+        return not text or parse_utc(text) is not None
+    except (ValueError, OverflowError):
+        return False
 
 
 def _kind(path: Path) -> str:
@@ -124,6 +142,7 @@ class Collect(ExchangeCollect):
     """nbgrader's collect, for which the exchange is a place where strangers write: files are copied, links are not.
 
     What a later step wants to find beside a notebook, a time and a secret, is put there where it is missing.
+    A time that is none would stop nbgrader's next collect, for all.
     """
 
     def do_copy(self, src, dest, log=None) -> None:
@@ -163,7 +182,7 @@ class Collect(ExchangeCollect):
         self._complete(Path(dest), os.path.basename(src))
 
     def _complete(self, folder: Path, name: str) -> None:
-        if not (folder / "timestamp.txt").exists():
+        if not (folder / "timestamp.txt").exists() or not _tells_time(folder):  # a learner's may say anything
             (folder / "timestamp.txt").write_text(f"{self._path_to_record(name)['timestamp']} UTC")
         if not (folder / "submission_secret.txt").exists():
             (folder / "submission_secret.txt").write_text(secrets.token_hex(32))

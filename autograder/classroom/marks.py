@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import nbformat
@@ -20,7 +20,8 @@ from autograder.classroom.course import Course, Refused
 from autograder.classroom.outcomes import MIME
 from autograder.classroom.results import Results
 
-NOT_GRADED = "not graded"  # what stands in the place of an outcome where a submission could not be graded
+# what stands in the place of an outcome: where a submission could not be graded, where one of its notebooks is missing
+NOT_GRADED, NOT_HANDED_IN = "not graded", "not handed in"
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,10 @@ def class_marks(course: Course, assignment: str) -> tuple[dict[str, float], list
     """The exercises of an assignment with their points, and the marks of all who handed it in."""
     notebooks = course.notebooks(assignment)
     with course.gradebook() as gradebook:
-        most = {}
+        most, cells = {}, {}
         for name in notebooks:
             known = gradebook.find_notebook(name, assignment)
+            cells[name] = [cell.name for cell in known.source_cells]
             points = {cell.name: float(cell.max_score) for cell in [*known.grade_cells, *known.task_cells]}
             most |= {cell.name: points[cell.name] for cell in known.source_cells if cell.name in points}
         learners = []
@@ -87,6 +89,8 @@ def class_marks(course: Course, assignment: str) -> tuple[dict[str, float], list
             said = _said(course, assignment, student.id, notebooks)
             marks = {grade.name: grade for notebook in handed_in.notebooks for grade in notebook.grades}
             exercises = {name: _mark(marks.get(name), points, said.get(name, {})) for name, points in most.items()}
+            exercises |= {name: replace(exercises[name], outcome=NOT_HANDED_IN)
+                          for name in _not_handed_in(course, assignment, student.id, cells) if name in exercises}
             why = _why_not_graded(course, assignment, student.id, notebooks, marks.values())
             if why:
                 exercises = {name: ExerciseMark(None, points, NOT_GRADED, "", why) for name, points in most.items()}
@@ -129,6 +133,13 @@ def _why_not_graded(course: Course, assignment: str, student: str, notebooks: li
     if why:
         return f"{why} The marks of what was handed in before stay in the gradebook." if marked else why
     return "" if marked or graded else f"this says why: python -m autograder grade {assignment}"
+
+
+def _not_handed_in(course: Course, assignment: str, student: str, cells: dict[str, list[str]]) -> list[str]:
+    """The cells of an assignment's notebooks that a learner left out, who handed in another one."""
+    folder = course.folder("autograded", student, assignment)
+    missing = [name for name in cells if not (folder / f"{name}.ipynb").is_file()]
+    return [cell for name in missing for cell in cells[name]] if len(missing) < len(cells) else []
 
 
 def _mark(grade, most: float, said: dict) -> ExerciseMark:

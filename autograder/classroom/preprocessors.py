@@ -59,7 +59,7 @@ class RepairCells(NbGraderPreprocessor):
             cell = nb.cells[number]
             claim = cell.metadata.pop("nbgrader", None)
             name = claim.get("grade_id") if isinstance(claim, dict) else None
-            if name is None:
+            if not isinstance(name, str):
                 continue
             if name not in known:
                 self.log.warning("Cell %d calls itself '%s', which nobody assigned", number, name)

@@ -68,12 +68,14 @@ class Logged:
             raise Refused(disk_trouble(error, self._file.parent)) from None
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         self._before = []
-        for logger in map(logging.getLogger, ("traitlets", "tornado.application")):  # the other is the gradebook's
+        logging.captureWarnings(True)  # nbformat's, hundreds of lines for one odd notebook
+        for logger in map(logging.getLogger, ("traitlets", "tornado.application", "py.warnings")):  # nbgrader has two
             self._before.append((logger, logger.handlers, logger.level, logger.propagate))
             logger.handlers, logger.propagate = [self._handler], False
             logger.setLevel(logging.INFO)
 
     def __exit__(self, *_: object) -> None:
+        logging.captureWarnings(False)
         for logger, handlers, level, propagates in self._before:
             logger.handlers, logger.propagate = handlers, propagates
             logger.setLevel(level)

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import nbformat
 
+from autograder.classroom.course import disk_trouble
+
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 PREFIX = "sim-"
 KINDS = {"right": 45, "misconception": 38, "unfinished": 7, "broken": 6, "hostile": 4}  # per cent
@@ -176,6 +178,17 @@ def run(arguments: argparse.Namespace) -> int:
     except LookupError as error:
         print(error, file=sys.stderr)
         return 1
+    if arguments.students < 1:
+        print(f"A class of {arguments.students}: give at least one learner.", file=sys.stderr)
+        return 1
+    try:
+        return _written(material, arguments)
+    except OSError as error:
+        print(disk_trouble(error, arguments.into), file=sys.stderr)
+        return 1
+
+
+def _written(material: Material, arguments: argparse.Namespace) -> int:
     stories, counts = {}, Counter()
     for submission in submissions(material, arguments.students, arguments.seed):
         write(material, submission, arguments.into)

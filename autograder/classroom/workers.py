@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 
 import dask
 from distributed import CancelledError, Client, KilledWorker, LocalCluster, WorkerPlugin
+from distributed.comm import get_address_host_port
 
 from autograder.classroom.course import Refused
 from autograder.classroom.sandbox import NoSandbox
@@ -48,6 +49,7 @@ class Workers:
         self._client = self._cluster = self._scratch = None
         try:
             if self._scheduler:
+                get_address_host_port(self._scheduler)  # a Client of what is no address hangs in its end
                 self._client = Client(self._scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             else:
                 self._scratch = Scratch(SCRATCH)

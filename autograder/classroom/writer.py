@@ -4,6 +4,7 @@ So late penalties, extensions, marks by hand, folders and the gradebook are nbgr
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -72,8 +73,13 @@ class Writer:
 
     def _converter(self, student: str) -> _Autograde:
         folders = type(self.course.folders)(config=self.course.config)
-        folders.assignment_id, folders.student_id = self.assignment, student
+        folders.assignment_id, folders.student_id = map(_literal, (self.assignment, student))
         return _Autograde(coursedir=folders, parent=self.parent)
+
+
+def _literal(name: str) -> str:
+    """A name where nbgrader wants a pattern, and takes spaces around it away."""
+    return re.sub(r"\s", r"[\g<0>]", name)
 
 
 class _Parent(LoggingConfigurable):

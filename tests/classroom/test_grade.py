@@ -21,6 +21,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 
@@ -329,6 +330,132 @@ def test_what_is_no_notebook_waits_for_a_person_and_the_class_is_graded(root, ca
     with gradebook(root) as book:
         assert book.find_submission(NAME, "ada").needs_manual_grade
     assert {student: points(root)[student] for student in ("dora", "emil")} == {"dora": 17.0, "emil": 0.0}
+
+
+def put_in(root: Path, student: str, like: str = "ada") -> Path:
+    """A submission like that of another learner; its folder."""
+    return Path(shutil.copytree(root / "submitted" / like, root / "submitted" / student)) / NAME
+
+
+def test_names_of_folders_are_those_of_learners_or_are_named(root, capsys):
+    """For nbgrader the first is a pattern that the second fits, the third is `eve`; the fourth is no text."""
+    for student in ("a[d]a", "eve ", "-x 'y\"", "fay\udcff"):
+        put_in(root, student)
+    assert graded() == 1
+    said = capsys.readouterr().out
+    assert "Not graded: a[d]a: nbgrader takes [, * and ? in a name for a pattern." in said
+    assert "Not graded: fay\\udcff: The name of this folder is no UTF-8 text." in said
+    with gradebook(root) as book:
+        assert book.find_submission(NAME, "a[d]a").needs_manual_grade
+    marks = points(root)
+    assert marks.pop("a[d]a") == 0 and marks == {**POINTS, "eve ": 27.0, "-x 'y\"": 27.0}
+
+
+@pytest.mark.parametrize("said", [b"yesterday", b"\xff\xfe", b"9" * 2000, b"2026-03-01 01:00:00 99999999999"])
+def test_a_time_that_is_none_costs_nobody_else_the_mark(root, capsys, said):
+    (root / "submitted" / "ada" / NAME / "timestamp.txt").write_bytes(said)
+    assert graded() == 1
+    assert re.search("Not graded: ada: .*timestamp.txt does not say a time", capsys.readouterr().out)
+    assert {**POINTS, "ada": 0.0} == points(root)
+    (root / "submitted" / "ada" / NAME / "timestamp.txt").unlink()
+    assert graded() == 0 and points(root) == POINTS
+
+
+def test_what_is_handed_in_while_the_class_is_graded_is_graded_as_it_is_then(root, monkeypatch):
+    """Too large, then missing, then another one: when its turn comes, each is what it is."""
+    work = {student: root / "submitted" / student / NAME / f"{NAME}.ipynb" for student in ANSWERS}
+    right = work["ada"].read_bytes()
+    with work["cleo"].open("r+b") as file:
+        file.truncate(300_000_000)
+    look = grade.Grading._from_cache
+
+    def meanwhile(grading, student: str) -> bool:
+        work["cleo"].write_bytes(right)
+        work["emil"].write_bytes(right)
+        work["dora"].unlink(missing_ok=True)
+        return look(grading, student)
+
+    monkeypatch.setattr(grade.Grading, "_from_cache", meanwhile)
+    assert graded() == 1
+    assert points(root) == {**POINTS, "cleo": 27.0, "emil": 27.0, "dora": 0.0}
+    tasks(root)
+    monkeypatch.setattr(grade.Grading, "_from_cache", look)
+    assert graded() == 1 and tasks(root) == []
+
+
+def test_what_nbformat_warns_of_is_in_the_log_and_not_on_the_terminal(root):
+    file = root / "submitted" / "ada" / NAME / f"{NAME}.ipynb"
+    notebook = json.loads(file.read_text())
+    for cell in notebook["cells"]:
+        cell["id"] = "same"
+    file.write_text(json.dumps(notebook))
+    command = [sys.executable, str(Path(fake_workers.__file__)), "grade", NAME]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    assert (run.returncode, run.stderr) == (0, "") and points(root) == POINTS
+    assert "DuplicateCellId" in (root / ".course" / "graded" / NAME / "log.txt").read_text()
+
+
+@pytest.mark.parametrize("claim", [["a", "list"], {"a": "dict"}, 7, None])
+def test_a_grade_id_that_is_no_text_is_nobody_s(root, claim):
+    file = root / "submitted" / "ada" / NAME / f"{NAME}.ipynb"
+    notebook = json.loads(file.read_text())
+    notebook["cells"][0]["metadata"] = {"nbgrader": {"grade_id": claim}}
+    file.write_text(json.dumps(notebook))
+    assert graded() == 0 and points(root) == POINTS
+
+
+def test_an_assignment_without_a_grade_cell_is_graded(root):
+    sealed_course.release(root, "read", [new_code_cell("1 + 1", metadata=sealed_course._role("only", locked=True))])
+    file = root / "submitted" / "ada" / "read" / "read.ipynb"
+    file.parent.mkdir()
+    shutil.copy(root / "release" / "read" / "read.ipynb", file)
+    for expected in (["ada all"], []):
+        assert main(["grade", "read"]) == 0
+        assert tasks(root) == expected
+
+
+def test_a_gradebook_at_a_relative_path(root):
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write('c.CourseDirectory.db_url = "sqlite:///.course/gradebook.db"\n')
+    assert graded() == 0 and points(root) == POINTS
+
+
+@pytest.mark.parametrize("command", ["grade", "export", "report", "collect"])
+@pytest.mark.parametrize("trouble, words", [("damaged", "is damaged"), ("old", "nbgrader db upgrade"),
+                                            ("locked", "is locked by another program")])
+def test_a_gradebook_that_cannot_be_read_is_one_clear_message(root, capsys, command, trouble, words):
+    book = root / ".course" / "gradebook.db"
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f'c.CourseDirectory.db_url = "sqlite:///{book}?timeout=0.1"\n')
+    other = sqlite3.connect(book, isolation_level=None)
+    if trouble == "damaged":
+        book.write_bytes(b"no gradebook" * 1000)
+    else:
+        other.execute("begin exclusive" if trouble == "locked" else "alter table assignment drop column duedate")
+    assert main([command, NAME, *["submitted"] * (command == "collect")]) == 1
+    other.close()
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("line, words", [
+    ("this is (", "SyntaxError: '(' was never closed"), ("import nosuch", "No module named 'nosuch'"),
+    ("c.CourseDirectory.course_id = 7", "course_id"), ("c.SealedExecute.memory = '2G'", "'memory' trait"),
+    ("c.LateSubmissionPlugin.penalty_method = 'half'", "'penalty_method' trait")])
+def test_settings_that_do_not_work_are_one_clear_message(root, capsys, line, words):
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"{line}\n")
+    assert graded() == 1
+    said = capsys.readouterr()
+    assert "nbgrader_config.py does not work: " in said.err and words in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option, value", [("--jobs", "0"), ("--jobs", "two"), ("--max-megabytes", "nan"),
+                                           ("--max-megabytes", "-1")])
+def test_a_number_that_is_none_is_said_in_words(root, capsys, option, value):
+    with pytest.raises(SystemExit):
+        graded(option, value)
+    assert f"argument {option}: {value} is no number of " in capsys.readouterr().err
 
 
 def test_full_disk_is_one_clear_message_and_loses_nothing(root, monkeypatch, capsys):
