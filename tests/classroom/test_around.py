@@ -342,6 +342,23 @@ def test_what_names_learners_by_default_is_kept_out_of_git():
     assert ignored.stdout.split() == names
 
 
+def test_a_notebook_that_was_not_handed_in_is_no_mark_by_hand(course, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
+    monkeypatch.setattr(grade, "Workers", FakeWorkers)
+    monkeypatch.setattr(grade, "require", lambda: None)
+    with course.gradebook() as book:
+        book.update_or_create_notebook("other", NAME)
+        book.update_or_create_grade_cell("more", "other", NAME, max_score=2, cell_type="code")
+        book.update_or_create_source_cell("more", "other", NAME, cell_type="code", locked=True,
+                                          source='check_choice("more", more)')
+    submit(course.root, nbformat.read(course.root / "release" / NAME / f"{NAME}.ipynb", as_version=4), "ada", RIGHT)
+    assert main(["grade", NAME]) == 0
+    most, (ada,) = class_marks(course, NAME)
+    more = ada.exercises["more"]
+    assert (more.points, more.outcome, ada.exercises["is_equivalent"].outcome) == (0.0, "not handed in", "right")
+    assert "1 not handed in." in report.page(NAME, most, [ada])
+
+
 # ---- uploads -----------------------------------------------------------------------------------------------
 
 
@@ -436,6 +453,21 @@ def test_a_damaged_upload_is_named_and_the_others_are_taken_in(course, capsys):
     assert course.students(NAME) == ["ben"]
 
 
+def test_no_upload_stops_those_after_it(course, capsys):
+    """Brackets without end in a notebook's place, a name that is too long for a folder, one with spaces around it."""
+    file = course.root / "release" / NAME / f"{NAME}.ipynb"
+    with zipfile.ZipFile("uploads.zip", "w") as archive:
+        archive.writestr("deep_1_2_x.ipynb", "[" * 200_000)
+        archive.write(file, f"{'l' * 300}_1_2_x.ipynb")
+        archive.write(file, "amy _1_2_x.ipynb")
+        archive.write(file, "zoe_1_2_x.ipynb")
+    assert main(["collect", NAME, "uploads.zip"]) == 1
+    said = capsys.readouterr()
+    assert "2 notebooks of sealed taken" in said.out and set(course.students(NAME)) == {"amy", "zoe"}
+    assert "deep_1_2_x.ipynb: it is no notebook of sealed" in said.err
+    assert "its path does not say whose it is" in said.err
+
+
 def test_an_older_upload_does_not_replace_a_newer_submission(course):
     notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
     folder = course.root / "submitted" / "s1" / NAME
@@ -494,6 +526,15 @@ def test_a_simulated_submission_is_the_released_notebook_with_answers(material):
             cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("locked")]
         for name, answer in one.answers.items():
             assert cell(notebook, f"{name}_answer").source == answer
+
+
+@pytest.mark.parametrize("more, words", [(["--students", "0"], "at least one learner"),
+                                         (["--into", "LICENSE"], "LICENSE cannot be written")])
+def test_what_simulate_cannot_do_is_one_line(monkeypatch, capsys, more, words):
+    monkeypatch.chdir(ROOT)
+    assert main(["simulate", "item_mean", *more]) == 1
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
 
 
 def test_simulate_writes_where_collecting_would(tmp_path, monkeypatch, capsys):

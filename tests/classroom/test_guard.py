@@ -167,6 +167,18 @@ def test_nbgrader_s_collect_follows_no_link_out_of_the_exchange(root):
     assert status == 0 and len(list((root / ".course").glob("exchange/*/feedback/*.html"))) == 3, said
 
 
+@pytest.mark.timeout(600)
+def test_a_learner_s_time_that_is_none_does_not_stop_nbgrader_s_next_collect(root):
+    inbound = root / ".course" / "exchange" / "global-gradient" / "inbound"
+    handed_in = inbound / f"mallory+{NAME}+2026-03-01 10:00:00 UTC+mallory"
+    shutil.move(root / "submitted" / "mallory" / NAME, handed_in)
+    (handed_in / "timestamp.txt").write_bytes(b"\xff soon")
+    for _ in range(2):
+        status, said = nbgrader(root, "collect", NAME, "--update")
+        assert status == 0, said
+    assert (root / "submitted" / "mallory" / NAME / "timestamp.txt").read_text() == "2026-03-01 10:00:00 UTC"
+
+
 def test_feedback_is_released_to_all_who_have_a_secret_and_the_others_are_named(root):
     """A mixed class: uploads that collect took in, and what was put into submitted/ in other ways, with pages."""
     for student in ("ada", "zoe"):

@@ -81,6 +81,13 @@ def test_an_address_where_nothing_listens(root, capsys, address):
     assert points(root) == {}
 
 
+@pytest.mark.parametrize("address", ["here", "tcp://host", "pigeon://post:1"])
+def test_what_is_no_address_makes_no_client(root, capsys, monkeypatch, address):
+    """One that could not connect complains for 40 seconds when it goes."""
+    monkeypatch.setattr(workers, "Client", None)
+    assert refused(capsys, address).startswith(f"There is no scheduler at {address} (")
+
+
 def test_a_scheduler_without_workers(root, capsys, monkeypatch):
     monkeypatch.setattr(workers, "WAIT_SECONDS", 1.0)
     with cluster(root.parent / "dask") as dask:
