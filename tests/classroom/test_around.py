@@ -343,9 +343,7 @@ def test_what_names_learners_by_default_is_kept_out_of_git():
 
 
 def test_a_notebook_that_was_not_handed_in_is_no_mark_by_hand(course, monkeypatch, tmp_path):
-    monkeypatch.setenv("FAKE_TASKS", str(tmp_path / "tasks"))
-    monkeypatch.setattr(grade, "Workers", FakeWorkers)
-    monkeypatch.setattr(grade, "require", lambda: None)
+    mark_by_rule(monkeypatch, tmp_path / "tasks")
     with course.gradebook() as book:
         book.update_or_create_notebook("other", NAME)
         book.update_or_create_grade_cell("more", "other", NAME, max_score=2, cell_type="code")
