@@ -67,8 +67,10 @@ def prepare(root: Path) -> list[str]:
 
 
 def released(root: Path) -> list[Path]:
-    """The folders of the released assignments, in alphabetical order."""
-    return sorted(path.parent for path in root.glob("release/*/*.ipynb") if path.stem == path.parent.name)
+    """The folders of the released assignments, in the order of their lessons; those without a lesson come last."""
+    lessons = [lesson.stem.partition("_")[2] for lesson in sorted(root.glob("notebooks/*.ipynb"))]
+    folders = sorted(path.parent for path in root.glob("release/*/*.ipynb") if path.stem == path.parent.name)
+    return sorted(folders, key=lambda folder: lessons.index(folder.name) if folder.name in lessons else len(lessons))
 
 
 def copy_new(source: Path, target: Path) -> list[str]:

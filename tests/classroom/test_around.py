@@ -29,6 +29,7 @@ from autograder.classroom.config import COURSE_ID, course_secret  # noqa: E402
 from autograder.classroom.course import Course, Refused  # noqa: E402
 from autograder.classroom.grade_cells import Choice  # noqa: E402
 from autograder.classroom.marks import ExerciseMark, LearnerMarks, class_marks  # noqa: E402
+from autograder.exercises import ASSIGNMENTS  # noqa: E402
 from autograder.notebook import judge_choice  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,6 +89,7 @@ def test_the_course_s_own_bundle_holds_no_answer(tmp_path, monkeypatch):
 
     readme = files["class/README.md"]
     assert "git clone" not in readme and set(re.findall(r"\bmake (\w+)", readme)) - {"copies"} == {"env", "lab"}
+    assert re.findall(r"\* `work/(\w+)/", readme) == list(ASSIGNMENTS)
     named = {path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", readme) if not path.startswith("work/")}
     assert {"notebooks/", "release/"} <= named
     assert all(any(name.startswith(f"class/{path}") for name in files) for path in named), named

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import cloudpickle
 import pytest
@@ -198,9 +199,12 @@ def test_a_send_in_nccls_recorder_is_no_collective():
                 entry("nccl:coalesced", 1, p2p=True, state="completed")) == [("all_reduce", 3, "default", False)]
 
 
-def test_a_send_without_a_work_has_ended_when_the_recorder_says_so():
+def test_a_send_without_a_work_has_ended_when_the_recorder_says_so(monkeypatch):
+    everybody = SimpleNamespace(size=lambda: 2)
+    monkeypatch.setattr(dist.group, "WORLD", everybody)
+
     def done(*entries):
-        seen = _Seen("send", (None, [torch.ones(3)], 1, 0), {})
+        seen = _Seen("send", (everybody, [torch.ones(3)], 1, 0), {})
         seen.began, seen.ended = 10, 11
         return seen.as_call(list(entries)).done
 
