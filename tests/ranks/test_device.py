@@ -201,7 +201,7 @@ def test_a_send_in_nccls_recorder_is_no_collective():
 
 def test_a_send_without_a_work_has_ended_when_the_recorder_says_so(monkeypatch):
     everybody = SimpleNamespace(size=lambda: 2)
-    monkeypatch.setattr(dist.group, "WORLD", everybody)
+    monkeypatch.setattr(dist.distributed_c10d._world, "default_pg", everybody)
 
     def done(*entries):
         seen = _Seen("send", (everybody, [torch.ones(3)], 1, 0), {})
