@@ -39,7 +39,7 @@ frameworks: $(VENV)/.frameworks
 	@echo "$(VENV) has Accelerate, Lightning and Transformers too."
 
 $(VENV)/.frameworks: $(STAMP)
-	$(PY) -m pip install --quiet -c constraints.txt -e '.[frameworks]'
+	$(PY) -m pip install -c constraints.txt -e '.[frameworks]'
 	@touch $@
 
 lab: $(STAMP)

@@ -225,9 +225,15 @@ def _put(course: Course, assignment: str, student: str, notebook: str, upload: U
     secret = folder / "submission_secret.txt"  # nbgrader's release_feedback stops at a submission that has none
     if not secret.is_file() or secret.is_symlink():
         _write(secret, secrets.token_hex(32).encode())
-    _write(file, upload.content)
+    _write(file, _utf8(upload.content))
     _write(stamp, f"{upload.written:%Y-%m-%d %H:%M:%S.%f} UTC".encode())
     return file
+
+
+def _utf8(content: bytes) -> bytes:
+    """JSON as nbformat reads it: some editors write a byte order mark or UTF-16."""
+    encoding = json.detect_encoding(content)
+    return content if encoding == "utf-8" else content.decode(encoding, "replace").encode()
 
 
 def _write(file: Path, content: bytes) -> None:

@@ -64,6 +64,7 @@ class Course:
         file = self.gradebook_file
         if file is not None and not file.exists():
             raise Refused(f"There is no gradebook {file}. This makes it: {_enter(assignment)}")
+        self._try("select count(*) from sqlite_master")  # nbgrader waits for each of its tables in turn
         with self.gradebook() as gradebook:
             try:
                 found = [notebook.name for notebook in gradebook.find_assignment(assignment).notebooks]
@@ -92,17 +93,21 @@ class Course:
 
     def check_writable(self) -> None:
         """Refused, with the reason, when gradebook or disk take no more."""
+        self._try("begin immediate", "create table probe_of_autograder (x)")
+        self.check_room()
+
+    def _try(self, *statements: str) -> None:
+        """Refused, with the reason, when the gradebook does not take these; nothing of them stays in it."""
         file = self.gradebook_file
         if file is None:
             return
         try:
             with closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=LOCKED_SECONDS)) as book:
-                book.execute("begin immediate")
-                book.execute("create table probe_of_autograder (x)")
+                for statement in statements:
+                    book.execute(statement)
                 book.rollback()
         except sqlite3.DatabaseError as error:
             raise Refused(gradebook_trouble(file, str(error))) from None
-        self.check_room()
 
     def check_room(self) -> None:
         """Refused when the disk of the gradebook or of the graded notebooks is full or read-only."""
@@ -187,8 +192,8 @@ def gradebook_trouble(file: Path | None, said: str) -> str:
     if file is None:
         return f"The gradebook does not work: {said}"
     if "locked" in said:
-        return (f"The gradebook {file} is locked by another program, for {LOCKED_SECONDS:.0f} seconds now. Close what "
-                "holds it (a running nbgrader, formgrader, a database browser) and run this again.")
+        return (f"The gradebook {file} is locked by another program. Close what holds it (a running nbgrader, "
+                "formgrader, a database browser) and run this again.")
     if "not a database" in said or "malformed" in said:
         return f"The gradebook {file} is damaged ({said}). Put your last copy of it in its place and run this again."
     if "no such column" in said or "no such table" in said:

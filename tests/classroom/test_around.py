@@ -468,6 +468,15 @@ def test_no_upload_stops_those_after_it(course, capsys):
     assert "its path does not say whose it is" in said.err
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_an_upload_in_another_encoding_can_be_graded(course, encoding):
+    notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
+    Path("uploads/ada").mkdir(parents=True)
+    Path("uploads/ada/a.ipynb").write_bytes(notebook.encode(encoding))
+    assert main(["collect", NAME, "uploads"]) == 0
+    assert (course.root / "submitted" / "ada" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8") == notebook
+
+
 def test_an_older_upload_does_not_replace_a_newer_submission(course):
     notebook = (course.root / "release" / NAME / f"{NAME}.ipynb").read_bytes()
     folder = course.root / "submitted" / "s1" / NAME

@@ -423,10 +423,9 @@ def test_a_gradebook_at_a_relative_path(root):
 @pytest.mark.parametrize("command", ["grade", "export", "report", "collect"])
 @pytest.mark.parametrize("trouble, words", [("damaged", "is damaged"), ("old", "nbgrader db upgrade"),
                                             ("locked", "is locked by another program")])
-def test_a_gradebook_that_cannot_be_read_is_one_clear_message(root, capsys, command, trouble, words):
+def test_a_gradebook_that_cannot_be_read_is_one_clear_message(root, monkeypatch, capsys, command, trouble, words):
     book = root / ".course" / "gradebook.db"
-    with (root / "nbgrader_config.py").open("a") as config:
-        config.write(f'c.CourseDirectory.db_url = "sqlite:///{book}?timeout=0.1"\n')
+    monkeypatch.setattr(course, "LOCKED_SECONDS", 0.2)
     other = sqlite3.connect(book, isolation_level=None)
     if trouble == "damaged":
         book.write_bytes(b"no gradebook" * 1000)
