@@ -56,8 +56,8 @@ def prepare(root: Path) -> list[str]:
     said = [line for release in released(root) for line in copy_new(release, root / "work" / release.name)]
     if not said:
         said = ["work/ has every assignment already: nothing is copied."]
-    # Learners with a bundle share the exchange of their class: what it offers is their instructor's to change.
-    own = (root / "source").is_dir() or Path(config.Exchange.root).is_relative_to(root)
+    # An exchange elsewhere is that of a class: what it offers, and when, is for `nbgrader release_assignment` to say.
+    own = Path(config.Exchange.root).is_relative_to(root)
     published = [release.name for release in released(root) if own and publish(config, release)]
     if published:
         said.append(f"The exchange in {config.Exchange.root} now offers {', '.join(published)}.")

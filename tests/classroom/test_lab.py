@@ -61,9 +61,11 @@ def test_exchange_and_gradebook_are_ready(clone):
     assert "a1" in nbgrader(clone, "list", "--inbound")
 
 
-def test_learners_with_a_bundle_change_nothing_in_the_exchange_of_their_class(clone, tmp_path_factory):
+@pytest.mark.parametrize("who", ["learner", "instructor"])
+def test_opening_jupyterlab_releases_nothing_into_the_exchange_of_a_class(clone, tmp_path_factory, who):
     exchange = tmp_path_factory.mktemp("exchange")
-    shutil.rmtree(clone / "source")
+    if who == "learner":
+        shutil.rmtree(clone / "source")
     with (clone / "nbgrader_config.py").open("a") as config:
         config.write(f"c.Exchange.root = {str(exchange)!r}\n")
     lab.prepare(clone)
