@@ -27,7 +27,7 @@ _LETTER = re.compile(r"([A-Z]) is (?:not )?right\.")  # how the verdict on a que
 _STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem;vertical-align:top;
 border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap}.bar{background:#0072B2;height:.8rem}
-.bar.wrong{background:#D55E00}pre{white-space:pre-wrap}code{font-size:.9em}summary{cursor:pointer}h3{margin-bottom:.2rem}
+.bar.wrong{background:#D55E00}pre{white-space:pre-wrap}code{font-size:.9em}summary{cursor:pointer}h3{margin-bottom:.2rem}a{color:inherit}
 @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}"""
 
 
@@ -78,15 +78,26 @@ class Reason:
 
 
 def again(learners: Sequence[LearnerMarks]) -> list[Reason]:
-    """Why marks were lost, most frequent first, a question's letters apart; what nobody has begun is left out."""
+    """Why marks were lost, most frequent first, a question's letters apart; what nobody has begun is left out.
+
+    A learner who is told the same in several exercises, which build on one another, counts in the first of them.
+    """
     given: dict[tuple[str, str, str | None], list[tuple[str, str]]] = defaultdict(list)
     for one in learners:
+        known: set[str] = set()
         for name, mark in one.exercises.items():
-            if mark.diagnosis and mark.diagnosis != "not-implemented":
+            if _has_reason(mark) and mark.message not in known:
                 given[name, mark.diagnosis, _letter(mark)].append((one.student, mark.message))
+                known.add(mark.message)
     found = [Reason(name, diagnosis, tuple(student for student, _ in told), told[0][1])
              for (name, diagnosis, _), told in given.items()]
-    return sorted(found, key=lambda reason: (-reason.count, reason.exercise, reason.diagnosis, reason.message))
+    order = list(learners[0].exercises) if learners else []
+    return sorted(found, key=lambda reason: (-reason.count, order.index(reason.exercise), reason.diagnosis,
+                                             reason.message))
+
+
+def _has_reason(mark: ExerciseMark) -> bool:
+    return bool(mark.diagnosis) and mark.diagnosis != "not-implemented"
 
 
 def _letter(mark: ExerciseMark) -> str | None:
@@ -103,11 +114,13 @@ def page(assignment: str, most: dict[str, float], learners: Sequence[LearnerMark
             "<h2>What to teach again</h2>", *(_table(reasons[:AGAIN], len(graded), True) if reasons else
                                               ["<p>Nobody was given a reason.</p>"])]
     if graded:
-        body.append("<h2>Exercise by exercise</h2>")
+        body += ["<h2>Exercise by exercise</h2>", *_shares(most, graded)]
         for name, points in most.items():
             marks = [one.exercises[name] for one in graded]
-            body += [f"<h3>{escape(name)} <small>({counted(points, 'point')})</small></h3>", *_outcomes(marks)]
             own = [reason for reason in reasons if reason.exercise == name]
+            before = sum(map(_has_reason, marks)) - sum(reason.count for reason in own)
+            body += [f'<h3 id="{escape(name)}">{escape(name)} <small>({counted(points, "point")})</small></h3>',
+                     *_outcomes(marks, before)]
             body += _table(own, len(graded), False) if own else []
     if others:
         body += ['<h2 id="not-graded">Not graded</h2><p>These have no mark, and are in no number above.</p><ul>',
@@ -133,7 +146,26 @@ def _overview(most: dict[str, float], graded: Sequence[LearnerMarks], others: in
     yield "</p>"
 
 
-def _outcomes(marks: Sequence[ExerciseMark]) -> Iterator[str]:
+def _shares(most: dict[str, float], graded: Sequence[LearnerMarks]) -> Iterator[str]:
+    """How many have each exercise right; those that only a person marks are left out."""
+    yield "<table><tr><th>exercise</th><th>right</th><th></th></tr>"
+    for name in most:
+        outcomes = [one.exercises[name].outcome for one in graded]
+        if any(outcomes):
+            yield f'<tr><td><a href="#{escape(name)}">{escape(name)}</a></td>'
+            yield _share(outcomes.count(RIGHT), len(graded), "bar")
+    yield "</table>"
+
+
+def _share(count: int, learners: int, kind: str) -> str:
+    """The last two cells of a row: how many of the learners, in numbers and as a bar."""
+    share = count / learners
+    return (f'<td class="n">{count} ({share:.0%})</td><td style="width:25%"><div class="{kind}" '
+            f'style="width:{100 * share:.1f}%"></div></td></tr>')
+
+
+def _outcomes(marks: Sequence[ExerciseMark], before: int) -> Iterator[str]:
+    """How an exercise ended, and what was chosen; before: how many were told the same in an earlier exercise."""
     counts = Counter(map(_ending, marks))
     yield "<p>" + ", ".join(f"{count} {escape(ending)}" for ending, count in counts.most_common()) + "."
     letters = Counter(filter(None, map(_letter, marks)))
@@ -141,6 +173,8 @@ def _outcomes(marks: Sequence[ExerciseMark]) -> Iterator[str]:
     if letters:
         yield " Chosen: " + ", ".join(f"{letters[letter]} × {letter}{' (right)' * (letter in right)}"
                                       for letter in sorted(letters)) + "."
+    if before:
+        yield f" {before} {'was' if before == 1 else 'were'} told the same in an earlier exercise."
     yield "</p>"
 
 
@@ -155,10 +189,8 @@ def _table(reasons: Sequence[Reason], learners: int, with_exercise: bool) -> Ite
     yield ("<table><tr>" + "<th>exercise</th>" * with_exercise
            + "<th>diagnosis, as the first learner was told it</th><th>learners</th><th></th></tr>")
     for reason in reasons:
-        share = reason.count / learners
         yield "<tr>" + f"<td>{escape(reason.exercise)}</td>" * with_exercise
         yield (f"<td><details><summary><code>{escape(reason.diagnosis)}</code> {escape(reason.sentence)}</summary>"
-               f"<pre>{escape(reason.message)}</pre><p>{escape(', '.join(reason.students))}</p></details></td>"
-               f'<td class="n">{reason.count} ({share:.0%})</td>'
-               f'<td style="width:25%"><div class="bar wrong" style="width:{100 * share:.1f}%"></div></td></tr>')
+               f"<pre>{escape(reason.message)}</pre><p>{escape(', '.join(reason.students))}</p></details></td>")
+        yield _share(reason.count, learners, "bar wrong")
     yield "</table>"

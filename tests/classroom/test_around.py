@@ -6,6 +6,7 @@ import json
 import os
 import posixpath
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 import nbformat
 import pytest
+import torch
 from jupyter_server.extension.config import ExtensionConfigManager
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -224,6 +226,24 @@ def test_report_counts_letters_and_keeps_what_each_taught_apart():
     page = report.page("a", {"q1": 2.0}, learners)
     assert "Chosen: 2 × A, 1 × B (right), 1 × C." in page
     assert "3 wrong, 1 right, 1 not begun." in page
+
+
+def test_report_counts_a_mistake_once_that_a_later_exercise_is_built_on():
+    def wrong(message: str) -> ExerciseMark:
+        return ExerciseMark(0.0, 5.0, "wrong", "raised", message)
+
+    def one(student: str, **marks: ExerciseMark) -> LearnerMarks:
+        return LearnerMarks(student, "", "", "", "", "", marks, 0.0)
+
+    right, lost = ExerciseMark(5.0, 5.0, "right"), wrong("The process was lost in cell 4.")
+    learners = [one("a", z=lost, b=lost, c=lost), one("b", z=right, b=wrong("An index."), c=right),
+                one("c", z=right, b=right, c=wrong("A key."))]
+    assert [(each.exercise, each.count, each.message) for each in report.again(learners)] == [
+        ("z", 1, lost.message), ("b", 1, "An index."), ("c", 1, "A key.")]
+    page = report.page("a", dict.fromkeys("zbc", 5.0), learners)
+    assert page.count("1 was told the same in an earlier exercise.") == 2
+    shares = re.findall(r'<a href="#(\w)">\w</a></td><td class="n">([^<]*)</td>', page)
+    assert shares == [("z", "2 (67%)"), ("b", "1 (33%)"), ("c", "1 (33%)")]
 
 
 def test_report_shows_points_before_penalties():
@@ -504,6 +524,14 @@ def test_an_older_upload_is_no_trouble_but_is_named(course, capsys):
 @pytest.fixture(scope="module")
 def material() -> simulate.Material:
     return simulate.Material(ROOT, "item_mean")
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "tests/banks/item_mean/squared_error_gradients").glob("right_*.py")),
+                         ids=lambda file: file.stem)
+def test_a_right_learner_loses_no_points_where_one_answer_builds_on_another(file):
+    names = runpy.run_path(str(file))
+    on_an_empty_rank = names["squared_error_gradients"](torch.tensor(10.0), torch.zeros(0))  # sgd_step of source/ asks
+    assert on_an_empty_rank.shape == (0,)
 
 
 def test_a_simulated_class_has_all_kinds_and_every_misconception(material):
