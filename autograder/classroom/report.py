@@ -148,7 +148,7 @@ def _overview(most: dict[str, float], graded: Sequence[LearnerMarks], others: in
 
 def _shares(most: dict[str, float], graded: Sequence[LearnerMarks]) -> Iterator[str]:
     """How many have each exercise right; those that only a person marks are left out."""
-    yield "<table><tr><th>exercise</th><th>right</th><th></th></tr>"
+    yield '<table><tr><th>exercise</th><th class="n">right</th><th></th></tr>'
     for name in most:
         outcomes = [one.exercises[name].outcome for one in graded]
         if any(outcomes):
@@ -187,7 +187,7 @@ def _ending(mark: ExerciseMark) -> str:
 
 def _table(reasons: Sequence[Reason], learners: int, with_exercise: bool) -> Iterator[str]:
     yield ("<table><tr>" + "<th>exercise</th>" * with_exercise
-           + "<th>diagnosis, as the first learner was told it</th><th>learners</th><th></th></tr>")
+           + '<th>diagnosis, as the first learner was told it</th><th class="n">learners</th><th></th></tr>')
     for reason in reasons:
         yield "<tr>" + f"<td>{escape(reason.exercise)}</td>" * with_exercise
         yield (f"<td><details><summary><code>{escape(reason.diagnosis)}</code> {escape(reason.sentence)}</summary>"
