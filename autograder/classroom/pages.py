@@ -79,6 +79,8 @@ class FeedbackExporter(HTMLExporter):
         listed, end, rest = page.partition("</ol>")
         page = _LISTED.sub(r'<a href="#\1"><code>\1</code></a>', listed) + end + rest
         page = page.replace('<span class="nbgrader-label">Student\'s ', '<span class="nbgrader-label">Your ')
+        # MathJax comes from the network and has little left to draw: a page that waits for it stays white without one.
+        page = page.replace("<script src=", "<script defer src=")
         return page.replace("</head>", f"<style>{_CSS}</style></head>", 1), resources
 
 
