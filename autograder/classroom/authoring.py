@@ -17,8 +17,7 @@ from pathlib import Path
 from string import Template
 
 import autograder
-from autograder.classroom.course import Refused
-from autograder.classroom.verify import submissions_and_cells
+from autograder.classroom.refused import Refused
 from autograder.exercises import ASSIGNMENTS, exercises_of
 
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -227,11 +226,17 @@ def _check_names(root: Path, assignment: str, name: str, points: int) -> None:
     bank = root / "tests" / "banks" / assignment / name
     if bank.exists():
         raise Refused(f"{bank.relative_to(root)} exists: nothing is overwritten.")
-    submitted, _ = submissions_and_cells(root, assignment)
+    submitted = _submitted(root, assignment) if assignment in ASSIGNMENTS else 0
     if submitted:
         raise Refused(f"{assignment} has {submitted} submissions in the gradebook, and nbgrader takes no release with "
                       "new cells then. Put the exercise into an assignment of its own, or begin a new term with a new "
                       "gradebook.")
+
+
+def _submitted(root: Path, assignment: str) -> int:
+    from autograder.classroom.verify import submissions_and_cells  # imports nbgrader, for seconds
+
+    return submissions_and_cells(root, assignment)[0]
 
 
 def _filled(template: str, words: Mapping[str, str]) -> str:
@@ -401,6 +406,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(refused, file=sys.stderr)
         return 1
     print("\n".join(said))
-    print("It is an exercise that works: the largest item. Make it yours where it says TODO, then run `make release`.")
+    print("It is an exercise that works: the largest item. Make it yours where it says TODO, then release it:")
+    print(f"nbgrader generate_assignment {arguments.assignment} --force")
     print(f"What is left to do: python -m autograder verify {arguments.assignment}")
     return 0

@@ -15,13 +15,10 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
 from autograder.classroom import seal
+from autograder.classroom.refused import Refused
 
 CONFIG = "nbgrader_config.py"
 LOCKED_SECONDS = 20.0
-
-
-class Refused(Exception):
-    """A command cannot do what it was asked; the message says why and what to do."""
 
 
 class Course:

@@ -431,7 +431,8 @@ def verify(root: Path, assignment: str, *, quick: bool = False,
             return
         released = nbformat.read(Path(scratch) / assignment / file.name, as_version=4)
         if out_of_step(Path(scratch) / assignment, root / "release" / assignment):
-            yield f"release/{assignment}: not in step with source/{assignment}: run `make release`"
+            yield (f"release/{assignment}: not in step with source/{assignment}: run `nbgrader "
+                   f"generate_assignment {assignment} --force`")
     yield from (f"{where}: {line}" for line in [*leaks(released, source), *unsolved(released)])
 
     say("solutions and stubs, graded on all trials")

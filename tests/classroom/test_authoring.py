@@ -14,7 +14,7 @@ from classroom import trial_course
 from nbgrader.api import Gradebook
 
 import autograder
-from autograder.classroom import authoring
+from autograder.classroom import authoring, verify
 from autograder.classroom.authoring import new_exercise
 from autograder.classroom.course import Refused
 from autograder.classroom.verify import RULES, bank_form, refused_release, submissions_and_cells
@@ -69,11 +69,19 @@ def test_the_worked_example_of_the_page_is_ready_to_be_handed_out(root):
         else:
             (root / place).write_text(text, encoding="utf8")
     nbformat.write(notebook, notebook_file)
-    released = command(root, "autograder.classroom.release")
+    released = command(root, *re.search(r"(?m)^(nbgrader generate_assignment errors .*)$", PAGE)[1].split())
     assert released.returncode == 0, released.stderr
     verified = command(root, "autograder", "verify", "errors")
     assert (verified.returncode, verified.stdout) == (0, "errors is ready.\n"), verified.stdout + verified.stderr
     assert "the bank, 4 of 4" in verified.stderr
+
+
+def test_a_new_assignment_is_written_without_the_seconds_that_nbgrader_takes(root):
+    code = ("import sys; from autograder.__main__ import main; "
+            "print(main(['new-exercise', 'week_nine', 'my_mean']), 'nbgrader' in sys.modules)")
+    made = subprocess.run([sys.executable, "-c", code], cwd=root, env=os.environ | {"PYTHONPATH": str(root)},
+                          capture_output=True, text=True)
+    assert made.stdout.endswith("0 False\n"), made.stdout + made.stderr
 
 
 # ---- what new-exercise writes ------------------------------------------------------------------------------
@@ -88,7 +96,8 @@ def test_what_is_written_works_and_verify_says_what_is_left(root, options):
     *findings, last = verified.stdout.splitlines()
     assert verified.returncode == 1 and last == f"week_nine: {len(findings)} findings"
     missing = [line for line in findings if "left to do" not in line]
-    assert missing == ["release/week_nine: not in step with source/week_nine: run `make release`"]
+    assert missing == ["release/week_nine: not in step with source/week_nine: run `nbgrader generate_assignment "
+                       "week_nine --force`"]
     for place in ("source/week_nine/week_nine.ipynb", "autograder/exercises/week_nine.py",
                   "tests/banks/week_nine/my_mean/right_first.py"):
         assert any(line.startswith(place) for line in findings)
@@ -159,7 +168,7 @@ def test_an_author_s_files_are_not_overwritten(here):
 
 
 def test_no_exercise_is_added_once_learners_have_handed_in(here, monkeypatch):
-    monkeypatch.setattr(authoring, "submissions_and_cells", lambda root, assignment: (3, set()))
+    monkeypatch.setattr(verify, "submissions_and_cells", lambda root, assignment: (3, set()))
     before = contents(here)
     with pytest.raises(Refused, match="item_mean has 3 submissions.*nbgrader takes no release with new cells"):
         new_exercise(here, "item_mean", "my_mean", ranks=True, points=5)
