@@ -64,7 +64,7 @@ def _unmarked(learners: Iterable[LearnerMarks], left_out: bool) -> Iterator[str]
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:10]) + " …" * (len(names) > 10)
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def as_csv(assignment: str, most: dict[str, float], learners: Iterable[LearnerMarks]) -> str:

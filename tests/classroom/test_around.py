@@ -196,6 +196,11 @@ def test_a_total_is_never_below_zero():
     assert learner("s", penalty=100.0).total == 0.0
 
 
+def test_of_many_who_wait_ten_are_named_and_the_others_counted():
+    (line,) = export._unmarked([learner(f"s{number:02}", essay=None) for number in range(12)], False)
+    assert line.startswith("12 learners wait for marks by hand: s00, ") and ", s09 and 2 more. To be marked" in line
+
+
 def test_report_counts_reasons_and_escapes_what_learners_wrote():
     evil = "<script>alert(1)</script>"
     learners = [learner("a", message=evil), learner("b", message="x"), learner("c"), learner("d", essay=None)]
