@@ -306,6 +306,7 @@ def _judge_example(value: object) -> Reason | None:
     if not bool(means.isfinite().all()):
         return Reason("nan-or-inf", "All means must be finite.")
     n, means = counts.double(), means.double()
+    means = means / (means.abs().max() or 1.0)  # sums and squares of what is left are finite
     item_mean = (n[:, None] * means).sum(0) / n.sum()
     away = float((means.mean(0) - item_mean).norm())
     size = float(item_mean.norm())
