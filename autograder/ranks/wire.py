@@ -14,6 +14,7 @@ import torch
 
 MAX_FRAME = 256 * 2**20
 MAX_ELEMENTS = 2**24
+MAX_BITS = 1023  # of an integer: the judge reckons with floats
 _MAX_DEPTH = 32
 
 _DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (
@@ -39,18 +40,20 @@ def portable(value: object, depth: int = 0) -> object:
     """`value` as a tree that can be encoded: tensors detached, waited for and on the CPU, the rest as `Opaque`.
 
     Subclasses that PyTorch makes (Parameter, AsyncCollectiveTensor) become plain tensors; other tensor subclasses,
-    sparse, meta and huge tensors become `Opaque`. A bool stays a bool; subclasses of int and float become plain.
+    sparse, meta and huge tensors become `Opaque`, and so do integers that no float can hold. A bool stays a bool;
+    subclasses of int and float become plain.
     """
     if depth > _MAX_DEPTH:
         return Opaque(_type_name(value), "nested too deeply")
-    if value is None or type(value) in (bool, int, float, str, bytes, Opaque):
+    if value is None or type(value) in (bool, float, str, bytes, Opaque):
         return value
     if isinstance(value, torch.Tensor):
         return _plain_tensor(value)
     if isinstance(value, float):
         return float.__float__(value)
     if isinstance(value, int):
-        return int.__int__(value)
+        whole = int.__int__(value)
+        return whole if whole.bit_length() <= MAX_BITS else Opaque("huge int", f"{whole.bit_length()} bits")
     if type(value) in (list, tuple):
         items = [portable(item, depth + 1) for item in value]
         return items if type(value) is list else tuple(items)
@@ -112,7 +115,9 @@ def _write(value: object, parts: list[bytes]) -> None:
     elif kind is bool:
         parts.append(b"T" if value else b"F")
     elif kind is int:
-        _blob(b"i", str(value).encode() if value.bit_length() < 8192 else hex(value).encode(), parts)
+        if value.bit_length() > MAX_BITS:
+            raise TypeError(f"an int of {value.bit_length()} bits cannot be sent; {MAX_BITS} are the most")
+        _blob(b"i", str(value).encode(), parts)
     elif kind is float:
         parts.append(b"d" + _DOUBLE.pack(value))
     elif kind is str:
@@ -206,7 +211,9 @@ def _read(body: memoryview, at: int, depth: int) -> tuple[object, int]:
     content = bytes(body[at:at + length])
     at += length
     if tag == b"i":
-        return int(content, 0), at
+        if length > MAX_BITS or (number := int(content)).bit_length() > MAX_BITS:
+            raise WireError("an int too large")
+        return number, at
     if tag == b"s":
         return content.decode("utf-8", "surrogatepass"), at
     if tag == b"b":

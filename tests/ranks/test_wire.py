@@ -49,13 +49,22 @@ def test_a_tensor_without_its_data_allocates_nothing():
         wire.decode(forged)
 
 
+def test_an_integer_that_is_no_float_is_a_wire_error():
+    assert wire.decode(wire.encode(-2**1023 + 1)) == -2**1023 + 1
+    with pytest.raises(TypeError):
+        wire.encode(2**1023)
+    for digits in (b"9" * 400, b"9" * 5000):
+        with pytest.raises(wire.WireError):
+            wire.decode(b"i" + len(digits).to_bytes(8, "little") + digits)
+
+
 class Sneaky(torch.Tensor):
     pass
 
 
 @pytest.mark.parametrize("value", [
     object(), {1, 2}, torch.zeros(2, device="meta"), torch.zeros(3).to_sparse(), torch.zeros(1).expand(2**40),
-    torch.zeros(2).as_subclass(Sneaky), torch.zeros(2).numpy()], ids=lambda v: type(v).__name__)
+    torch.zeros(2).as_subclass(Sneaky), torch.zeros(2).numpy(), 10**400], ids=lambda v: type(v).__name__)
 def test_what_cannot_cross_becomes_opaque(value):
     crossed = wire.decode(wire.encode(wire.portable(value)))
     assert isinstance(crossed, wire.Opaque) and crossed.type_name
