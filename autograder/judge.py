@@ -18,9 +18,10 @@ from autograder.exercises.record import Exercise, Raises, Trial, counts_words, d
 from autograder.exercises.rules import rule_on
 from autograder.ranks import wire
 from autograder.ranks.report import RankOutcome
-from autograder.verdict import ItemWeight, Verdict
+from autograder.verdict import ItemWeight, Verdict, plain_text
 
 _MAX_ITEM_BARS = 64
+_MAX_OUTPUT = 2**16  # characters of each rank
 
 
 def serve(channel: socket.socket, _number: int = 0) -> None:
@@ -69,13 +70,13 @@ class Hearing:
         trial, ranks = self.trials[finding.trial], heard[finding.trial]
         return Verdict(
             **common, passed=False, credit=0.0, diagnosis=reason.key,
-            message="\n".join([*reason.sentence.splitlines(),
-                               *self._where_it_agrees(findings, reason, len(heard))][:5]),
+            message=plain_text("\n".join([*reason.sentence.splitlines(),
+                                          *self._where_it_agrees(findings, reason, len(heard))][:5])),
             seconds=seconds + time.monotonic() - began,
             trial={"name": trial.name, "counts": list(trial.counts), **trial.facts,
                    "world_size": trial.world_size if self.exercise.ranks else max(1, len(trial.counts))},
             items=_items(reason),
-            output=tuple((o.rank, o.output) for o in ranks if o.output.strip()))
+            output=tuple((o.rank, plain_text(o.output, _MAX_OUTPUT)) for o in ranks if o.output.strip()))
 
     def _where_it_agrees(self, findings: Sequence[Finding], reason: Reason, heard: int) -> list[str]:
         """For wrong weights: whether the trials that came out right are those with equal counts, and only those."""

@@ -339,6 +339,15 @@ def test_a_rank_that_asks_for_input_is_told_that_it_has_no_keyboard():
     assert "no keyboard" in grade("squared_error_gradients", lambda w, targets: input()).message
 
 
+def test_what_a_function_says_becomes_text_that_files_and_terminals_take():
+    def loud(w, targets):
+        print("printed \x1b[2Jhere", flush=True)
+        raise RuntimeError("half \ud800of\x1b]0;title\x07 it")
+
+    verdict = grade("squared_error_gradients", loud)
+    assert "half of it" in verdict.message and verdict.output == ((0, "printed here\n"),)
+
+
 def test_equal_counts_are_not_praised_when_a_single_rank_fails_too():
     verdict = grade("synchronized_item_mean", lambda g: 2 * synchronized_item_mean(g))
     assert "only then" not in verdict.message

@@ -9,6 +9,7 @@ it. The first line of a docstring is the outcome, `a | b` where several are fair
 import ast
 import hashlib
 import importlib.util
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -130,11 +131,11 @@ def test_no_secret_is_in_any_output(graded):
     root, _ = graded
     secret = (root / ".course" / "secret").read_text()
     for student, name in [("accepted", "accepted"), ("rejected", "rejected"), *((f.stem, NAME) for f in NOTEBOOKS)]:
-        shown = str([one.get("outputs") for one in autograded(root, student, name).cells])
+        shown = json.dumps([one.get("outputs") for one in autograded(root, student, name).cells])
         for canary in (*CANARIES, secret):
             at = shown.find(canary)
             assert at < 0, f"{student}: {shown[max(at - 300, 0):at + 300]}"
-        assert "\x1b" not in shown and len(shown) < 20 * 2**20
+        assert "\\u001b" not in shown and len(shown) < 20 * 2**20
 
 
 def test_nothing_of_a_submission_ran_outside(graded):
