@@ -6,6 +6,7 @@ ranks that still run wait, and none waits for something that everyone has issued
 from __future__ import annotations
 
 import signal
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -56,41 +57,58 @@ class RankOutcome:
         return RankOutcome(**{**data, "calls": [Call.from_dict(call) for call in data["calls"]]})
 
 
-def issued(outcome: RankOutcome, group: str) -> int:
-    """How many collectives of `group` this rank has issued."""
-    return max((call.sequence for call in outcome.calls if call.group == group and not call.point_to_point), default=0)
+class _Ledgers:
+    """The ledgers of a trial's ranks, each read once: there may be thousands of calls, and a question about each.
 
+    calls[r][group]: the collectives of rank r on a group, by number; sent[r]: how many point-to-point calls of a name
+    it has with a peer.
+    """
 
-def _members(outcomes: Sequence[RankOutcome], group: str) -> list[RankOutcome]:
-    """The outcomes of a group's ranks: of all for the default one, of those that used it for one that is gone."""
-    if group in ("default", "default on gloo"):
-        return list(outcomes)
-    ranks = {rank for outcome in outcomes for call in outcome.calls if call.group == group for rank in call.ranks}
-    return [outcome for outcome in outcomes if outcome.rank in ranks or issued(outcome, group)]
+    def __init__(self, outcomes: Sequence[RankOutcome]) -> None:
+        self.outcomes = outcomes
+        self.calls: list[dict[str, dict[int, Call]]] = []
+        self.sent: list[Counter] = []
+        self._ranks: dict[str, set[int]] = {}
+        for outcome in outcomes:
+            collectives, sent = defaultdict(dict), Counter()
+            for call in outcome.calls:
+                self._ranks.setdefault(call.group, set()).update(call.ranks)
+                if call.point_to_point:
+                    sent[call.name, call.peer] += 1
+                else:
+                    collectives[call.group].setdefault(call.sequence, call)
+            self.calls.append(dict(collectives))
+            self.sent.append(sent)
 
+    @property
+    def groups(self) -> list[str]:
+        """Those with collectives."""
+        return list(dict.fromkeys(group for own in self.calls for group in own))
 
-def _nth(outcome: RankOutcome, group: str, sequence: int) -> Call | None:
-    return next((call for call in outcome.calls
-                 if not call.point_to_point and call.group == group and call.sequence == sequence), None)
+    def members(self, group: str) -> list[int]:
+        """A group's ranks: all for the default one, those that used it for one that is gone."""
+        everyone = group in ("default", "default on gloo")
+        return [rank for rank, own in enumerate(self.calls)
+                if everyone or rank in self._ranks.get(group, ()) or any(own.get(group, ()))]
 
+    def nth(self, rank: int, group: str, sequence: int) -> Call | None:
+        return self.calls[rank].get(group, {}).get(sequence)
 
-def _matched(call: Call, rank: int, outcomes: Sequence[RankOutcome]) -> bool:
-    """Whether all that `call` of `rank` waits for has been issued, so that it may still end."""
-    if call.point_to_point:
-        if call.peer is None:
-            return True
-        other = next((o for o in outcomes if o.rank == call.peer), None)
-        if other is None:
+    def matched(self, call: Call, rank: int) -> bool:
+        """Whether all that `call` of `rank` waits for has been issued, so that it may still end."""
+        if call.point_to_point:
+            if call.peer is None:
+                return True
+            if not 0 <= call.peer < len(self.outcomes):
+                return False
+            opposite = "recv" if call.name == "send" else "send"
+            theirs = self.sent[call.peer][opposite, rank] + self.sent[call.peer][opposite, None]
+            return theirs >= self.sent[rank][call.name, call.peer]
+        members = self.members(call.group)
+        if len(members) == 1 and len(self.outcomes) > 1:
             return False
-        opposite = "recv" if call.name == "send" else "send"
-        mine = sum(1 for c in outcomes[rank].calls if c.name == call.name and c.peer == call.peer)
-        theirs = sum(1 for c in other.calls if c.name == opposite and c.peer in (rank, None))
-        return theirs >= mine
-    members = _members(outcomes, call.group)
-    if len(members) == 1 and len(outcomes) > 1:
-        return False
-    return all((other := _nth(member, call.group, call.sequence)) is not None and alike(call, other)
-               for member in members)
+        return all((other := self.nth(member, call.group, call.sequence)) is not None and alike(call, other)
+                   for member in members)
 
 
 def alike(one: Call, other: Call) -> bool:
@@ -102,9 +120,10 @@ def alike(one: Call, other: Call) -> bool:
 def stuck(outcomes: Sequence[RankOutcome]) -> bool:
     """Whether no unfinished rank can go on: each waits, and nothing that one waits for may still end."""
     waiting = [outcome for outcome in outcomes if not outcome.finished]
+    ledgers = _Ledgers(outcomes)
     return bool(waiting) and all(
         (outcome.pending or outcome.communicating)
-        and not any(_matched(call, outcome.rank, outcomes) for call in outcome.pending)
+        and not any(ledgers.matched(call, outcome.rank) for call in outcome.pending)
         for outcome in waiting)
 
 
@@ -119,23 +138,21 @@ def mismatch(outcomes: Sequence[RankOutcome]) -> tuple[str, int] | None:
 
     A rank that ended early and issued fewer differs, too. Sizes are compared where they must be equal.
     """
-    groups = dict.fromkeys(call.group for o in outcomes for call in o.calls if not call.point_to_point)
-    for group in groups:
-        members = _members(outcomes, group)
-        numbered = [{call.sequence: call for call in member.calls if call.group == group and call.sequence}
-                    for member in members]
-        for sequence in sorted(set().union(*numbered)):
-            calls = [by_number.get(sequence) for by_number in numbered]
-            known = [call for call in calls if call is not None]
-            if len(known) < len(calls) or not all(alike(known[0], call) for call in known):
+    ledgers = _Ledgers(outcomes)
+    for group in ledgers.groups:
+        members = ledgers.members(group)
+        sequences = set().union(*(ledgers.calls[member].get(group, ()) for member in members)) - {0}
+        for sequence in sorted(sequences):
+            calls = [ledgers.nth(member, group, sequence) for member in members]
+            if None in calls or not all(alike(calls[0], call) for call in calls):
                 return group, sequence
     return None
 
 
 def differing_calls(outcomes: Sequence[RankOutcome]) -> str | None:
     """One sentence on the first collective in which ranks called different things; None where they only stop early."""
-    place = mismatch(outcomes)
-    if place is None or any(_nth(member, *place) is None for member in _members(outcomes, place[0])):
+    place, ledgers = mismatch(outcomes), _Ledgers(outcomes)
+    if place is None or any(ledgers.nth(member, *place) is None for member in ledgers.members(place[0])):
         return None
     return describe_mismatch(outcomes, *place)
 
@@ -143,11 +160,11 @@ def differing_calls(outcomes: Sequence[RankOutcome]) -> str | None:
 def describe_mismatch(outcomes: Sequence[RankOutcome], group: str, sequence: int) -> str:
     """One sentence: which ranks called what as their n-th collective."""
     said: dict[str, list[int]] = {}
-    number = sequence
-    for member in _members(outcomes, group):
-        call = _nth(member, group, sequence)
-        number = _position(member, call) if call is not None else number
-        said.setdefault("nothing" if call is None else str(call), []).append(member.rank)
+    number, ledgers = sequence, _Ledgers(outcomes)
+    for member in ledgers.members(group):
+        call = ledgers.nth(member, group, sequence)
+        number = _position(outcomes[member], call) if call is not None else number
+        said.setdefault("nothing" if call is None else str(call), []).append(member)
     parts = [f"{ranks_words(ranks)} called {what}" for what, ranks in said.items()]
     return f"In the {ordinal(number)} collective {', '.join(parts)}."
 
@@ -155,9 +172,10 @@ def describe_mismatch(outcomes: Sequence[RankOutcome], group: str, sequence: int
 def describe_waiting(outcomes: Sequence[RankOutcome]) -> str:
     """Who waits in which call, and which ranks never came there."""
     groups: dict[str, list[int]] = {}
+    ledgers = _Ledgers(outcomes)
     for outcome in outcomes:
         if not outcome.finished:
-            groups.setdefault(_place(outcome, outcomes), []).append(outcome.rank)
+            groups.setdefault(_place(outcome, ledgers), []).append(outcome.rank)
     sentences = [f"{ranks_words(ranks)} {'is' if len(ranks) == 1 else 'are'} {place}"
                  for place, ranks in groups.items()]
     ends: dict[str, list[int]] = {}
@@ -176,9 +194,9 @@ def describe_last_calls(outcomes: Sequence[RankOutcome]) -> str:
         for outcome in outcomes if outcome.calls and outcome.end != "died" for call in outcome.calls[-1:])
 
 
-def _place(outcome: RankOutcome, outcomes: Sequence[RankOutcome]) -> str:
-    unmatched = [call for call in outcome.pending if not _matched(call, outcome.rank, outcomes)]
-    call = next(iter(unmatched or outcome.pending), None)
+def _place(outcome: RankOutcome, ledgers: _Ledgers) -> str:
+    pending = outcome.pending
+    call = next((call for call in pending if not ledgers.matched(call, outcome.rank)), next(iter(pending), None))
     where = f" (line {outcome.frames[-1][1]} of {outcome.frames[-1][2]})" if outcome.frames else ""
     if call is not None:
         which = f", its {ordinal(_position(outcome, call))} collective" if call.sequence else ""
