@@ -5,6 +5,7 @@ gives frames only. No learner's code ever runs in it, so nothing a learner chang
 """
 from __future__ import annotations
 
+import math
 import socket
 import time
 from collections.abc import Sequence
@@ -93,9 +94,10 @@ class Hearing:
 
 
 def _items(reason: Reason) -> tuple[ItemWeight, ...]:
-    """What each item weighed by this reason, items of one microbatch that weigh the same taken together."""
+    """What each item weighed by this reason, items of one microbatch that weigh the same taken together; nothing where
+    that is no number (JSON has no word for it)."""
     window = reason.window
-    if window is None:
+    if window is None or not all(map(math.isfinite, reason.weights)):
         return ()
     groups: dict[tuple, int] = {}
     microbatches = window.item_microbatches.tolist()

@@ -1,6 +1,7 @@
 """grade and check: right verdicts whatever a function does to its process, clear errors for callers, nothing left."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -346,6 +347,17 @@ def test_what_a_function_says_becomes_text_that_files_and_terminals_take():
 
     verdict = grade("squared_error_gradients", loud)
     assert "half of it" in verdict.message and verdict.output == ((0, "printed here\n"),)
+
+
+def test_a_verdict_is_json_also_where_an_update_is_huge():
+    def huge(model, inputs, targets, optimizer):
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        next(model.parameters()).grad.view(-1)[0] = 1e38
+        optimizer.step()
+
+    verdict = grade("ddp_step", huge)
+    assert not verdict.passed and json.dumps(verdict.to_dict(), allow_nan=False)
 
 
 def test_equal_counts_are_not_praised_when_a_single_rank_fails_too():
