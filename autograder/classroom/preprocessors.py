@@ -5,6 +5,7 @@ Autograding: `RepairCells` before nbgrader restores its cells, `ExecuteToTheEnd`
 class, from getting marks it did not earn, or from losing marks it did.
 """
 
+import json
 import math
 import os
 import re
@@ -15,7 +16,7 @@ from time import monotonic
 from nbclient.exceptions import DeadKernelError
 from nbclient.util import ensure_async, run_sync
 from nbconvert.preprocessors import Preprocessor
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
@@ -39,7 +40,7 @@ class RepairCells(NbGraderPreprocessor):
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        names = resources["nbgrader"]
+        nb, names = self._that_can_be_written(nb), resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             notebook = gradebook.find_notebook(names["notebook"], names["assignment"])
             known = {cell.name: _metadata(cell, notebook) for cell in notebook.source_cells}
@@ -52,6 +53,16 @@ class RepairCells(NbGraderPreprocessor):
             if metadata["grade"] and name not in present:
                 self._put_back(nb, metadata, sources[name])
         return nb, resources
+
+    def _that_can_be_written(self, nb: NotebookNode) -> NotebookNode:
+        """The notebook with ? for half characters: JSON can name them, and no file can hold them."""
+        text = json.dumps(nb, ensure_ascii=False)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.log.warning("Half characters in the submission are replaced by ?")
+            return from_dict(json.loads(text.encode("utf-8", "replace")))
+        return nb
 
     def _keep_last_copies(self, nb: NotebookNode, known: dict[str, dict]) -> set[str]:
         seen: set[str] = set()

@@ -110,6 +110,14 @@ def test_marks_are_written_by_nbgrader_and_a_second_run_repeats_nothing(root, ca
     assert "0 graded, 5 graded before" in capsys.readouterr().out
 
 
+def test_half_characters_in_a_notebook_do_not_keep_it_from_being_written(root):
+    for student in ("ada", "ben"):
+        file = root / "submitted" / student / NAME / f"{NAME}.ipynb"
+        file.write_text(file.read_text().replace("Explain.", r"Explain. \ud83d"))
+    assert graded() == 0
+    assert points(root) == POINTS
+
+
 def test_a_new_submission_is_graded_and_the_others_are_not(root):
     assert graded() == 0
     tasks(root)
