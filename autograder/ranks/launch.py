@@ -31,6 +31,7 @@ _ANSWER_SECONDS = 0.5
 _QUICK_LOOK, _SLOW_LOOK = 0.04, 0.4
 _LOOKS_TO_RULE = 3
 _OUTPUT_HEAD = _OUTPUT_TAIL = 8192
+_FUNCTION_BYTES = 64 * 2**20  # each rank gets them
 
 
 @dataclass(frozen=True)
@@ -357,7 +358,10 @@ def pickled_function(function: Callable) -> bytes:
         try:
             if by_value:
                 cloudpickle.register_pickle_by_value(module)
-            return _dumped(function)
+            dumped = _dumped(function)
+            if len(dumped) > _FUNCTION_BYTES:
+                raise ValueError(f"it refers to {len(dumped) / 1e6:.0f} MB of data")
+            return dumped
         except Exception as error:
             raise TypeError(f"{getattr(function, '__name__', function)!r} cannot be sent to other processes: {error}. "
                             "Let it use only what it gets as arguments, imports, and plain values.") from error
