@@ -6,6 +6,7 @@ are fresh and get the learner's function from the shell as bytes. The second bel
 """
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import selectors
@@ -119,6 +120,10 @@ class Warden:
             self.ended = str(gone)
         except StartError as error:
             return self._why_not_started(str(error)[-2000:])
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                return {"did": "nonsense", "why": traceback.format_exc()[-2000:]}
+            return {"did": "too much", "why": _FULL}
         except Exception:
             return {"did": "nonsense", "why": traceback.format_exc()[-2000:]}
         finally:
@@ -185,6 +190,7 @@ class Warden:
 
 
 _OVER = "its processes together used more memory, processes or time than is allowed"
+_FULL = "The notebook has filled /tmp, where ranks meet: delete files in it before the check."
 
 
 class _OverLimit(BaseException):
@@ -239,6 +245,7 @@ class _ShellProcess:
         self.reader = wire.FrameReader(self.channel)
         self.printed = _Printed(output)
         self.interrupted = False
+        self.given_up = 0  # orders whose answers may still come
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.channel, selectors.EVENT_READ)
         self.selector.register(self.family.outputs[0], selectors.EVENT_READ)
@@ -247,6 +254,13 @@ class _ShellProcess:
 
     def ask(self, order: dict, seconds: float, *, interrupt: bool = False) -> dict:
         """Send an order and wait for its answer, reading what is printed meanwhile. _Gone when there will be none."""
+        try:
+            return self._answered(order, seconds, interrupt)
+        except _OverLimit:
+            self.given_up += 1
+            raise
+
+    def _answered(self, order: dict, seconds: float, interrupt: bool) -> dict:
         try:
             wire.send(self.channel, wire.encode(order))
         except OSError:
@@ -259,6 +273,8 @@ class _ShellProcess:
                         self.selector.unregister(key.fileobj)
                     continue
                 frames = self.reader.read()
+                late, frames = frames[:self.given_up], frames[self.given_up:]
+                self.given_up -= len(late)
                 if frames:
                     self._drain()
                     answer = _decoded(frames[0])
