@@ -194,7 +194,7 @@ def describe_error(error: BaseException) -> dict:
     frames = [(entry.filename, entry.lineno or 0, entry.name) for entry in traceback.extract_tb(error.__traceback__)]
     try:
         message = str(error)
-    except Exception:
+    except BaseException:
         message = "(its message could not be read)"
     kind = type(error)
     return {"type": kind.__name__, "bases": [base.__name__ for base in kind.__mro__], "message": message[:4000],

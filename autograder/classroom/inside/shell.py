@@ -78,7 +78,8 @@ class _Notebook:
         try:
             pickled = pickled_function(function)
         except BaseException as error:
-            return {"why": str(error), "callable": True}
+            why = str(error) or f"{name} cannot be sent to the ranks: pickling it raised {type(error).__name__}."
+            return {"why": why, "callable": True}
         place = Place.here()
         return {"function": pickled, "path": place.path, "directory": place.directory}
 
@@ -88,9 +89,9 @@ def _nobody_answers(prompt: object = "", *_: object, **__: object) -> str:
 
 
 class _Outputs:
-    """A cell's outputs in order: at most so many bytes, and at most so many pieces."""
+    """A cell's outputs in order: at most so many bytes, of rich ones more, and at most so many pieces."""
 
-    _PIECES = 500
+    _PIECES, _RICH, _RICHEST = 500, 64, 8  # times the limit: what all rich ones may have, and each
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -99,6 +100,7 @@ class _Outputs:
     def clear(self) -> None:
         self._found: list[dict] = []
         self._left = self.limit
+        self._room = self._RICH * self.limit
         self._left_out = 0
 
     def write(self, name: str, text: str) -> None:
@@ -112,9 +114,10 @@ class _Outputs:
 
     def add(self, output: dict) -> None:
         size = sum(len(text) for text in _texts(output))
-        if size > 8 * self.limit or len(self._found) >= self._PIECES:
+        if size > min(self._RICHEST * self.limit, self._room) or len(self._found) >= self._PIECES:
             self._left_out += size
         else:
+            self._room -= size
             self._found.append(output)
 
     def all(self) -> list[dict]:
@@ -236,6 +239,10 @@ def _shell_class():
         def showsyntaxerror(self, *_: object, **__: object) -> None:
             self.showtraceback()
 
+        def _format_exception_for_storage(self, *_: object, **__: object) -> dict:
+            """Nobody reads the history, and a message is made by the learner's code: it is asked for once."""
+            return {}
+
         def show_usage_error(self, error) -> None:
             self.caught.add({"kind": "error", "name": "UsageError", "message": str(error), "lines": []})
 
@@ -273,7 +280,7 @@ def _described(error: BaseException | None) -> dict:
         lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
     try:
         message = str(error.msg if isinstance(error, SyntaxError) else error)  # its line is in `lines`
-    except Exception:
+    except BaseException:
         message = "(its message could not be read)"
     return {"kind": "error", "name": type(error).__name__, "message": message[:4000],
             "lines": [line[:400] for line in lines]}
