@@ -10,6 +10,7 @@ from nbconvert.filters import markdown2html
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.corpus.words import generate_corpus_id
+from traitlets import Bool
 
 from autograder.classroom.formulas import draw_formulas
 from autograder.verdict import NOT_RIGHT
@@ -53,12 +54,26 @@ class SanitizeLearners(Preprocessor):
         return nb, resources
 
 
+class PersonsComments(Preprocessor):
+    """For feedback: no comment of nbgrader's own on a stub of code, where the verdict below says more."""
+
+    enabled = Bool(True, help="Whether to leave them out.").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        for cell in nb.cells:
+            role = cell.metadata.get("nbgrader", {})
+            if cell.cell_type == "code" and role.get("comment") == "No response.":
+                role["comment"] = None
+        return nb, resources
+
+
 _CSS = """
 .rendered_html th, .rendered_html td { padding: 3px 12px; text-align: left; }
 .rendered_html table { margin-bottom: 1em; }
 summary { display: list-item; cursor: pointer; }
 .anchor-link, .prompt { display: none; }
 """
+_COMMENTED = re.compile(r'<a href="#comment-([^"]+?)(_answer)?">Comment</a>')
 _LISTED = re.compile(r'<a href="#([^"]+)">(?:Test cell|Coding free-response|Written response|Task)</a>')
 
 
@@ -78,6 +93,7 @@ class FeedbackExporter(HTMLExporter):
         page, resources = super().from_notebook_node(nb, resources, **kw)
         listed, end, rest = page.partition("</ol>")
         page = _LISTED.sub(r'<a href="#\1"><code>\1</code></a>', listed) + end + rest
+        page = _COMMENTED.sub(r'<a href="#comment-\1\2">a comment on <code>\1</code></a>', page)
         page = page.replace('<span class="nbgrader-label">Student\'s ', '<span class="nbgrader-label">Your ')
         # MathJax comes from the network and has little left to draw: a page that waits for it stays white without one.
         page = page.replace("<script src=", "<script defer src=")

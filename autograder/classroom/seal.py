@@ -18,10 +18,11 @@ def configure(c, *, secret_file: str) -> None:
     ]
     c.OverwriteCells.add_missing_cells = True
     c.SealedExecute.secret_file = str(secret_file)
+    # Of formgrader's pages and of feedback, whose exporter is an HTMLExporter too.
     c.HTMLExporter.preprocessors = [f"{PAGES}.SanitizeLearners"]
     c.HTMLExporter.filters = {"markdown2html": f"{PAGES}.clean_markdown"}
     feedback = list(c.GenerateFeedback.get("preprocessors") or (
         "nbgrader.preprocessors.GetGrades", "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor"))
-    if f"{PAGES}.SanitizeLearners" not in feedback:
-        c.GenerateFeedback.preprocessors = [*feedback, f"{PAGES}.SanitizeLearners"]
+    if f"{PAGES}.PersonsComments" not in feedback:
+        c.GenerateFeedback.preprocessors = [*feedback, f"{PAGES}.PersonsComments"]
     c.GenerateFeedback.setdefault("exporter_class", f"{PAGES}.FeedbackExporter")

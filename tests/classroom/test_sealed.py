@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbgrader.api import Gradebook
 from nbgrader.utils import determine_grade
 from traitlets.config import Config
 
@@ -252,7 +253,8 @@ def test_other_machines_have_a_list_too():
 
 # ---- pages -------------------------------------------------------------------------------------------------
 
-def test_pages_keep_verdicts_and_no_markup_of_learners():
+@pytest.mark.parametrize("exporter", [HTMLExporter, pages.FeedbackExporter])
+def test_pages_keep_verdicts_and_no_markup_of_learners(exporter):
     mark = Mark("wrong", Verdict("f", False, 0.0, "raised", "<script>"))
     notebook = new_notebook(cells=[
         new_markdown_cell("# Title <script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror=alert(1)>\n\n"
@@ -261,8 +263,8 @@ def test_pages_keep_verdicts_and_no_markup_of_learners():
         grade_cell(3, mark.outputs(3))], metadata={"title": "<script>", "widgets": {"a": "</script>"}})
     config = Config()
     seal.configure(config, secret_file="")
-    page, _ = HTMLExporter(config=config).from_notebook_node(deepcopy(notebook))
-    for markup in ("<script>alert", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
+    page, _ = exporter(config=config).from_notebook_node(deepcopy(notebook))
+    for markup in ("<script>alert", "<script>\n", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
         assert markup not in page
     assert "<details>" in page and "<b>bold</b>" in page
     clean, _ = pages.SanitizeLearners().preprocess(notebook, {})
@@ -653,18 +655,25 @@ def test_feedback_does_not_wait_for_a_network_that_does_not_answer():
 @pytest.mark.timeout(400)
 def test_feedback_is_written_for_its_reader(course):
     root, released, broken = course
-    submit(root, released, "e_reads", RIGHT | {"is_equivalent": "def is_equivalent(a, b, rtol=1):\n    return True"})
+    submit(root, released, "e_reads", RIGHT | {"is_equivalent": None})
     submit(root, broken, "e_reads", {"asserts": "x = 1"}, name="broken")
     pages = {}
     for name in (NAME, "broken"):
         for command in ("autograde", "generate_feedback"):
             status, said = nbgrader(root, command, name, "--student=e_reads")
             assert status == 0, said
+            if (name, command) == (NAME, "autograde"):
+                with Gradebook(f"sqlite:///{root / '.course' / 'gradebook.db'}") as book:
+                    book.find_comment("synchronized_item_mean_answer", NAME, NAME, "e_reads").manual_comment = "Brief."
+                    book.db.commit()
         pages[name] = (root / "feedback" / "e_reads" / name / f"{name}.html").read_text()
     page = pages[NAME]
     for name in RIGHT:
         assert f'<li><a href="#{name}"><code>{name}</code></a> (Score:' in page
     assert "Test cell" not in page and "Your answer" in page
+    assert re.findall("<b>Comments:</b> <p>(.*)</p>", page) == ["Brief.", "No response."]  # the second on the essay
+    assert ('<a href="#comment-synchronized_item_mean_answer">a comment on <code>synchronized_item_mean</code></a>'
+            in page)
     assert "✓ right" in page and "✗ not right</span>" in page and "not right yet" not in page
     assert "<pre>15.0</pre>" not in page.replace("\n", "")
     assert any(output.output_type == "execute_result" and output.data["text/plain"] == "15.0"
