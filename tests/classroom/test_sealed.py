@@ -264,7 +264,8 @@ def test_pages_keep_verdicts_and_no_markup_of_learners(exporter):
     config = Config()
     seal.configure(config, secret_file="")
     page, _ = exporter(config=config).from_notebook_node(deepcopy(notebook))
-    for markup in ("<script>alert", "<script>\n", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
+    for markup in ("<script>alert", "<script>\n", "onerror=alert(1)>\n", 'href="javascript', "<title><script",
+                   "widget-state"):
         assert markup not in page
     assert "<details>" in page and "<b>bold</b>" in page
     clean, _ = pages.SanitizeLearners().preprocess(notebook, {})
