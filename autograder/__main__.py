@@ -12,7 +12,8 @@ from importlib import import_module
 
 # name: (module, one line of help)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "grade": ("autograder.classroom.grade", "grade a class sealed, in parallel, and go on where it was stopped"),
+    "grade": ("autograder.classroom.grade.command",
+              "grade a class sealed, in parallel, and go on where it was stopped"),
     "collect": ("autograder.classroom.collect", "take in uploads from an LMS, whatever their names"),
     "export": ("autograder.classroom.export", "marks and reasons as CSV, for people, Canvas or Moodle"),
     "report": ("autograder.classroom.report", "a page about the class: what to teach again"),

@@ -43,6 +43,8 @@ def rooms_imported(path: Path) -> set[str]:
 
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
+MODULES = {".".join(("autograder", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+           for path in FILES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
@@ -57,16 +59,28 @@ def test_imports_point_one_way(path):
 
 def test_no_file_imports_one_that_imports_it():
     """Not by way of others either, and not for annotations only: each can be read before those that build on it."""
-    files = {".".join(("autograder", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
-             for path in FILES}
     needs = {}
-    for name, path in files.items():
-        named = names_imported(path) & files.keys() - {name}  # `from package import file` needs the file
+    for name, path in MODULES.items():
+        named = names_imported(path) & MODULES.keys() - {name}  # `from package import file` needs the file
         needs[name] = {one for one in named if not any(other.startswith(f"{one}.") for other in named)}
     while needs:
         free = {name for name, others in needs.items() if not others}
         assert free, f"these import each other, or what does: {sorted(needs)}"
         needs = {name: others - free for name, others in needs.items() if name not in free}
+
+
+def test_marks_are_kept_only_as_long_as_all_that_they_are_made_with_stays_the_same():
+    """The version of the engine, by which the results of a grading are kept, is of every file that decides in it."""
+    from autograder.classroom.grade import submission
+
+    waiting, needed = ["autograder.classroom.grade.submission", "autograder.classroom.sealed.inside.template"], set()
+    while waiting:
+        name = waiting.pop()
+        if name in MODULES and name not in needed:
+            needed.add(name)
+            waiting += names_imported(MODULES[name])
+    needed.remove("autograder.classroom.config")  # only for the seeds, which stand in each result
+    assert {MODULES[name] for name in needed} <= set(submission.engine_files())
 
 
 def test_the_base_package_needs_torch_numpy_and_cloudpickle_only():

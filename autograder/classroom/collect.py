@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
 from autograder.classroom.course import Course, Refused, disk_trouble
-from autograder.classroom.grade import MAX_MEGABYTES
+from autograder.classroom.grade.command import MAX_MEGABYTES
 from autograder.classroom.guard import NotPlain, check_plain, odd_files
 from autograder.classroom.marks import counted
 

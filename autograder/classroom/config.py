@@ -11,7 +11,7 @@ from hashlib import sha256
 from hmac import new as hmac
 from pathlib import Path
 
-from . import seal
+from .sealed.config import configure as seal
 
 COURSE_ID = "global-gradient"
 STATE = ".course"  # gradebook, exchange and secret, inside the root of the course
@@ -96,7 +96,7 @@ def configure(c, root: str | Path, *, course_id: str = COURSE_ID, state: str | P
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
     if sealed:
-        seal.configure(c, secret_file=str(state / "secret"))
+        seal(c, secret_file=str(state / "secret"))
 
 
 def cell_seconds(cell) -> int:

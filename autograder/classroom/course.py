@@ -14,8 +14,8 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import DatabaseError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.classroom import seal
 from autograder.classroom.refused import Refused
+from autograder.classroom.sealed.config import configure as seal
 
 CONFIG = "nbgrader_config.py"
 LOCKED_SECONDS = 20.0
@@ -38,7 +38,7 @@ class Course:
         self.state = state_of(self.folders)
         if "SealedExecute" not in str(self.config.Autograde.get("autograde_preprocessors", "")):
             secret = self.config.ExecuteToTheEnd.get("secret_file") or str(self.state / "secret")
-            seal.configure(self.config, secret_file=str(secret))
+            seal(self.config, secret_file=str(secret))
 
     @property
     def gradebook_file(self) -> Path | None:

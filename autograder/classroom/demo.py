@@ -22,8 +22,8 @@ from time import monotonic
 import nbformat
 from nbgrader.api import Gradebook
 
-from .outcomes import MIME
-from .sandbox import NoSandbox, require
+from .sealed.outcomes import MIME
+from .sealed.sandbox import NoSandbox, require
 from .simulate import Material, Submission, grade_id
 
 ASSIGNMENT = "item_mean"

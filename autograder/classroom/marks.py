@@ -17,8 +17,8 @@ from nbgrader.api import (
 )
 
 from autograder.classroom.course import Course, Refused
-from autograder.classroom.outcomes import MIME
-from autograder.classroom.results import Results
+from autograder.classroom.grade.results import Results
+from autograder.classroom.sealed.outcomes import MIME
 
 # what stands in the place of an outcome: where a submission could not be graded, where one of its notebooks is missing
 NOT_GRADED, NOT_HANDED_IN = "not graded", "not handed in"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from autograder.classroom.course import Course, Refused, disk_trouble
 from autograder.classroom.marks import ExerciseMark, LearnerMarks, class_marks, counted
-from autograder.classroom.outcomes import ERROR, INFRASTRUCTURE, LIMIT, RIGHT
+from autograder.classroom.sealed.outcomes import ERROR, INFRASTRUCTURE, LIMIT, RIGHT
 
 AGAIN = 5  # reasons at the top of the page
 SENTENCE = 160  # characters of a reason that are shown unopened

@@ -22,11 +22,11 @@ from nbgrader.api import MissingEntry
 
 from autograder import grading
 from autograder.classroom.course import CONFIG, Course, Refused
-from autograder.classroom.grade_cells import Check, Choice, read_grade_cell
+from autograder.classroom.grade.submission import SETTINGS, Result, Task, cells_as_data, grade_task
 from autograder.classroom.release import generate
-from autograder.classroom.sealed import SealedExecute
+from autograder.classroom.sealed.execute import SealedExecute
+from autograder.classroom.sealed.grade_cells import Check, Choice, read_grade_cell
 from autograder.classroom.simulate import diagnoses, grade_id
-from autograder.classroom.submission import SETTINGS, Result, Task, cells_as_data, grade_task
 from autograder.diagnosis import KEYS
 from autograder.exercises import ASSIGNMENTS, discriminating, exercises_of
 from autograder.exercises.record import Exercise

@@ -12,9 +12,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from sealed_course import RIGHT  # noqa: E402
 
-from autograder.classroom import grade, submission  # noqa: E402
-from autograder.classroom.outcomes import Mark  # noqa: E402
-from autograder.classroom.submission import Result, Task  # noqa: E402
+from autograder.classroom.grade import command, submission  # noqa: E402
+from autograder.classroom.grade.submission import Result, Task  # noqa: E402
+from autograder.classroom.sealed.outcomes import Mark  # noqa: E402
 from autograder.verdict import Verdict  # noqa: E402
 
 
@@ -42,8 +42,8 @@ def mark_by_rule(monkeypatch, tasks: Path) -> None:
     """Have `grade` in this process use these workers, and write what they are asked to the file `tasks`."""
     tasks.write_text("")
     monkeypatch.setenv("FAKE_TASKS", str(tasks))
-    monkeypatch.setattr(grade, "Workers", FakeWorkers)
-    monkeypatch.setattr(grade, "require", lambda: None)
+    monkeypatch.setattr(command, "Workers", FakeWorkers)
+    monkeypatch.setattr(command, "require", lambda: None)
 
 
 def marked(task: Task, only: str | None) -> Result:
@@ -59,8 +59,8 @@ def marked(task: Task, only: str | None) -> Result:
 
 
 if __name__ == "__main__":  # the command, with these workers: for tests that kill it
-    grade.Workers = FakeWorkers
-    grade.require = lambda: None
+    command.Workers = FakeWorkers
+    command.require = lambda: None
     from autograder.__main__ import main
 
     sys.exit(main())

@@ -48,11 +48,12 @@ RIGHT = {
 }
 KEYED = '''check_choice("item_mean_q1", item_mean_q1, key="B",
              reasons={"A": "Not so: HIDDEN-CANARY.", "B": "Quite."})'''
-CONFIG = """from autograder.classroom import configure, seal
+CONFIG = """from autograder.classroom import configure
+from autograder.classroom.sealed.config import configure as seal
 
 c = get_config()
 configure(c, root={root!r})
-seal.configure(c, secret_file={secret!r})
+seal(c, secret_file={secret!r})
 c.SealedExecute.cell_timeout = 8.0
 {more}
 """

@@ -26,11 +26,12 @@ from fake_workers import mark_by_rule  # noqa: E402
 from sealed_course import NAME, RIGHT, cell, copied, submit  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import bundle, collect, export, outcomes, report, simulate  # noqa: E402
+from autograder.classroom import bundle, collect, export, report, simulate  # noqa: E402
 from autograder.classroom.config import COURSE_ID, course_secret  # noqa: E402
 from autograder.classroom.course import Course, Refused  # noqa: E402
-from autograder.classroom.grade_cells import Choice  # noqa: E402
 from autograder.classroom.marks import ExerciseMark, LearnerMarks, class_marks  # noqa: E402
+from autograder.classroom.sealed import outcomes  # noqa: E402
+from autograder.classroom.sealed.grade_cells import Choice  # noqa: E402
 from autograder.exercises import ASSIGNMENTS  # noqa: E402
 from autograder.notebook import judge_choice  # noqa: E402
 

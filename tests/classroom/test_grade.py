@@ -31,8 +31,10 @@ import sealed_course  # noqa: E402
 from sealed_course import NAME, RIGHT, copied, make_class, nbgrader, nothing_left_behind  # noqa: E402
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import course, grade, progress, results, sandbox  # noqa: E402
+from autograder.classroom import course  # noqa: E402
 from autograder.classroom.config import course_secret  # noqa: E402
+from autograder.classroom.grade import command, progress, results  # noqa: E402
+from autograder.classroom.sealed import sandbox  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,9 +86,9 @@ def points(root: Path) -> dict[str, float]:
 def rows(root: Path) -> list[tuple]:
     """All automatic marks in the gradebook, however often a mark is there."""
     with sqlite3.connect(root / ".course" / "gradebook.db") as book:
-        found = book.execute("""select submitted_assignment.student_id, base_cell.name, grade.auto_score,
-            grade.manual_score, grade.needs_manual_grade from grade join base_cell on base_cell.id = grade.cell_id
-            join submitted_notebook on submitted_notebook.id = grade.notebook_id
+        found = book.execute("""select submitted_assignment.student_id, base_cell.name, command.auto_score,
+            command.manual_score, command.needs_manual_grade from grade join base_cell on base_cell.id = command.cell_id
+            join submitted_notebook on submitted_notebook.id = command.notebook_id
             join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id""").fetchall()
     return sorted(found, key=str)
 
@@ -375,7 +377,7 @@ def test_what_is_handed_in_while_the_class_is_graded_is_graded_as_it_is_then(roo
     right = work["ada"].read_bytes()
     with work["cleo"].open("r+b") as file:
         file.truncate(300_000_000)
-    look = grade.Grading._from_cache
+    look = command.Grading._from_cache
 
     def meanwhile(grading, student: str) -> bool:
         work["cleo"].write_bytes(right)
@@ -383,11 +385,11 @@ def test_what_is_handed_in_while_the_class_is_graded_is_graded_as_it_is_then(roo
         work["dora"].unlink(missing_ok=True)
         return look(grading, student)
 
-    monkeypatch.setattr(grade.Grading, "_from_cache", meanwhile)
+    monkeypatch.setattr(command.Grading, "_from_cache", meanwhile)
     assert graded() == 1
     assert points(root) == {**POINTS, "cleo": 27.0, "emil": 27.0, "dora": 0.0}
     tasks(root)
-    monkeypatch.setattr(grade.Grading, "_from_cache", look)
+    monkeypatch.setattr(command.Grading, "_from_cache", look)
     assert graded() == 1 and tasks(root) == []
 
 
@@ -509,7 +511,7 @@ def test_read_only_gradebook_is_one_clear_message(root):
 
 
 def test_no_bubblewrap_is_one_clear_message(root, monkeypatch, capsys):
-    monkeypatch.setattr(grade, "require", sandbox.require)
+    monkeypatch.setattr(command, "require", sandbox.require)
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
     assert graded() == 1
     said = capsys.readouterr().err

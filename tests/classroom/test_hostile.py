@@ -22,7 +22,7 @@ import sealed_course  # noqa: E402
 from sealed_course import NAME, POINTS, RIGHT, autograded, cell, nbgrader, results, submit  # noqa: E402
 
 import autograder  # noqa: E402
-from autograder.classroom import sandbox  # noqa: E402
+from autograder.classroom.sealed import sandbox  # noqa: E402
 
 BANK = Path(__file__).parents[1] / "hostile"
 FUNCTIONS = sorted((BANK / "functions").glob("*.py"))

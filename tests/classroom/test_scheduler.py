@@ -17,7 +17,7 @@ from sealed_course import NAME, copied, nothing_left_behind  # noqa: E402
 from test_grade import ANSWERS, POINTS, for_real, points, template, until, with_marks  # noqa: E402, F401
 
 from autograder.__main__ import main  # noqa: E402
-from autograder.classroom import workers  # noqa: E402
+from autograder.classroom.grade import workers  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
 PACKAGE = Path(workers.__file__).parents[1]
@@ -100,7 +100,7 @@ def test_a_scheduler_without_workers(root, capsys, monkeypatch):
 def test_a_worker_with_another_version(root, capsys, other, words):
     elsewhere = root.parent / "elsewhere"
     shutil.copytree(PACKAGE, elsewhere / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
-    with (elsewhere / "autograder" / "classroom" / "submission.py").open("a") as file:
+    with (elsewhere / "autograder" / "classroom" / "grade" / "submission.py").open("a") as file:
         file.write(other + "\n")
     with cluster(root.parent / "dask") as dask:
         dask.worker("other", PYTHONPATH=str(elsewhere))

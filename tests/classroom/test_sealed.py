@@ -29,11 +29,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import sealed_course  # noqa: E402
 from sealed_course import NAME, POINTS, RIGHT, autograded, nbgrader, nothing_left_behind, results, submit  # noqa: E402
 
-from autograder.classroom import outcomes, pages, sandbox, seal, seccomp  # noqa: E402
-from autograder.classroom.attempt import Attempt  # noqa: E402
-from autograder.classroom.grade_cells import Check, Choice, read_grade_cell  # noqa: E402
-from autograder.classroom.outcomes import Mark, mark_choice  # noqa: E402
-from autograder.classroom.session import Infrastructure, Session, checked_outcomes  # noqa: E402
+from autograder.classroom import pages  # noqa: E402
+from autograder.classroom.sealed import outcomes, sandbox, seccomp  # noqa: E402
+from autograder.classroom.sealed.attempt import Attempt  # noqa: E402
+from autograder.classroom.sealed.config import configure as seal  # noqa: E402
+from autograder.classroom.sealed.grade_cells import Check, Choice, read_grade_cell  # noqa: E402
+from autograder.classroom.sealed.outcomes import Mark, mark_choice  # noqa: E402
+from autograder.classroom.sealed.session import Infrastructure, Session, checked_outcomes  # noqa: E402
 from autograder.grading import run_trials  # noqa: E402
 from autograder.judge import Hearing  # noqa: E402
 from autograder.ranks import wire  # noqa: E402
@@ -263,7 +265,7 @@ def test_pages_keep_verdicts_and_no_markup_of_learners(exporter):
                                                                 "text/plain": "fine"})]),
         grade_cell(3, mark.outputs(3))], metadata={"title": "<script>", "widgets": {"a": "</script>"}})
     config = Config()
-    seal.configure(config, secret_file="")
+    seal(config, secret_file="")
     page, _ = exporter(config=config).from_notebook_node(deepcopy(notebook))
     for markup in ("<script>alert", "onerror=alert(1)>\n", 'href="javascript', "<title><script", "widget-state"):
         assert markup not in page
@@ -308,8 +310,9 @@ def test_a_formula_is_no_way_into_the_page(tex):
 # ---- the sandbox -------------------------------------------------------------------------------------------
 
 def test_settings_cost_no_imports():
-    code = ("import sys; from autograder.classroom import seal; from traitlets.config import Config; c = Config(); "
-            "seal.configure(c, secret_file='x'); print([n for n in ('torch', 'nbgrader') if n in sys.modules])")
+    code = ("import sys; from autograder.classroom.sealed.config import configure\n"
+            "from traitlets.config import Config\n"
+            "configure(Config(), secret_file='x'); print([n for n in ('torch', 'nbgrader') if n in sys.modules])")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
@@ -428,9 +431,9 @@ def test_a_template_that_died_is_made_anew(own_templates):
 @needs_sandbox
 def test_a_package_that_lies_in_a_writable_folder_is_visible(tmp_path):
     """/tmp of a sandbox is its own; an environment that lies in the machine's /tmp must be there all the same."""
-    shutil.copytree(Path(sandbox.__file__).parents[1], tmp_path / "autograder", ignore=shutil.ignore_patterns("__py*"))
-    code = ("from autograder.classroom import sandbox\n"
-            "from autograder.classroom.session import Session\n"
+    shutil.copytree(Path(sandbox.__file__).parents[2], tmp_path / "autograder", ignore=shutil.ignore_patterns("__py*"))
+    code = ("from autograder.classroom.sealed import sandbox\n"
+            "from autograder.classroom.sealed.session import Session\n"
             "with Session(sandbox.Limits()) as session:\n"
             "    answer = session.ask({'do': 'cell', 'number': 1, 'seconds': 30.0,\n"
             "                          'source': 'import autograder.survey.table as t; print(t.__file__)'}, 60.0)\n"
@@ -706,5 +709,5 @@ def test_a_killed_grader_leaves_nothing_behind(course):
 
 def _sandboxes_below(pid: int) -> bool:
     """Whether a process below `pid` runs bubblewrap's first process."""
-    return any("classroom.inside" in Path(f"/proc/{one}/cmdline").read_text("utf-8", "replace")
+    return any("classroom.sealed.inside" in Path(f"/proc/{one}/cmdline").read_text("utf-8", "replace")
                for one, _ in sandbox._family(pid) if Path(f"/proc/{one}/cmdline").exists())

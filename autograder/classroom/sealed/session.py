@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 
-from autograder.classroom import records
-from autograder.classroom.records import require
-from autograder.classroom.sandbox import Limits, Sandbox, StartFailed
+from autograder.classroom.sealed import records
+from autograder.classroom.sealed.records import require
+from autograder.classroom.sealed.sandbox import Limits, Sandbox, StartFailed
 from autograder.ranks import wire
 from autograder.ranks.processes import Family, StartError
 from autograder.ranks.report import RankOutcome

@@ -1,7 +1,7 @@
 """What nbgrader must be told so that it grades sealed: `configure(c, secret_file=…)`. Imports nothing heavy."""
 from __future__ import annotations
 
-SEALED, PAGES = "autograder.classroom.sealed", "autograder.classroom.pages"
+SEALED, PAGES = "autograder.classroom.sealed.execute", "autograder.classroom.pages"
 
 
 def configure(c, *, secret_file: str) -> None:

@@ -266,7 +266,7 @@ def _is_learners(file: str) -> bool:
     return file.startswith(("<ipython-input", "/tmp/")) and not file.startswith(_NOT_LEARNERS) or "ipykernel" in file
 
 
-_NOT_LEARNERS = (sys.prefix + os.sep, sys.base_prefix + os.sep, str(Path(__file__).parents[2]) + os.sep)
+_NOT_LEARNERS = (sys.prefix + os.sep, sys.base_prefix + os.sep, str(Path(__file__).parents[3]) + os.sep)
 
 
 def _described(error: BaseException | None) -> dict:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from autograder.classroom.grade_cells import Choice
+from autograder.classroom.sealed.grade_cells import Choice
 from autograder.notebook import OPTIONS, judge_choice, no_option
 from autograder.ranks.report import RankOutcome
 from autograder.verdict import Verdict

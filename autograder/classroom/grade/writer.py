@@ -19,10 +19,10 @@ from traitlets.config import LoggingConfigurable
 from traitlets.utils.importstring import import_item
 
 from autograder.classroom.course import Course
-from autograder.classroom.sealed import SealedExecute
-from autograder.classroom.submission import PreparedExecute, Result
+from autograder.classroom.grade.submission import PreparedExecute, Result
+from autograder.classroom.sealed.execute import SealedExecute
 
-_SEALED = "autograder.classroom.sealed.SealedExecute"
+_SEALED = "autograder.classroom.sealed.execute.SealedExecute"
 
 
 class Writer:

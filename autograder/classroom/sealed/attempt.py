@@ -11,10 +11,10 @@ from typing import Protocol
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from autograder.classroom.grade_cells import Check, Choice, read_grade_cell
-from autograder.classroom.outcomes import ERROR, INFRASTRUCTURE, LIMIT, Mark, mark, mark_choice, outcome_of
-from autograder.classroom.sandbox import Limits
-from autograder.classroom.session import Ended, Infrastructure, Judge, Session, checked_outcomes
+from autograder.classroom.sealed.grade_cells import Check, Choice, read_grade_cell
+from autograder.classroom.sealed.outcomes import ERROR, INFRASTRUCTURE, LIMIT, Mark, mark, mark_choice, outcome_of
+from autograder.classroom.sealed.sandbox import Limits
+from autograder.classroom.sealed.session import Ended, Infrastructure, Judge, Session, checked_outcomes
 from autograder.verdict import Verdict, plain_text
 
 MAX_PICTURE = 2**21

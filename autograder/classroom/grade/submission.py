@@ -20,20 +20,19 @@ from nbformat import NotebookNode, from_dict
 from traitlets.config import Config
 
 from autograder import grading
-from autograder.classroom.attempt import Attempt
-from autograder.classroom.grade_cells import Check, read_grade_cell
-from autograder.classroom.outcomes import Mark
-from autograder.classroom.sandbox import require
-from autograder.classroom.sealed import SealedExecute
+from autograder.classroom.sealed.attempt import Attempt
+from autograder.classroom.sealed.execute import SealedExecute
+from autograder.classroom.sealed.grade_cells import Check, read_grade_cell
+from autograder.classroom.sealed.outcomes import Mark
+from autograder.classroom.sealed.sandbox import require
 from autograder.ranks.processes import start_server
 from autograder.verdict import Verdict
 
 SETTINGS = ("unsealed", "cell_timeout", "check_timeout", "submission_timeout", "memory", "total_memory", "processes",
             "files", "output")
-_PACKAGE = Path(__file__).resolve().parents[1]
-_DECIDES = ("*.py", "ranks/*.py", "stages/*.py", "exercises/*.py", "classroom/inside/*.py",
-            *(f"classroom/{name}.py" for name in ("attempt", "grade_cells", "outcomes", "preprocessors", "records",
-                                                  "sandbox", "seccomp", "sealed", "session", "submission")))
+_PACKAGE = Path(__file__).resolve().parents[2]
+_DECIDES = ("*.py", "ranks/*.py", "stages/*.py", "exercises/*.py", "dials/*.py",
+            "classroom/sealed/**/*.py", "classroom/preprocessors.py", "classroom/grade/submission.py")
 
 
 class Changed(RuntimeError):
@@ -96,11 +95,16 @@ class Result:
                    tuple((level, text) for level, text in data["said"]), tuple(data["kept"]))
 
 
+def engine_files() -> list[Path]:
+    """All code that decides marks and their reasons."""
+    return sorted(path for pattern in _DECIDES for path in _PACKAGE.glob(pattern))
+
+
 @cache
 def engine_version() -> str:
     """A digest of all code that decides marks, and the versions of Python and torch."""
     hashed = hashlib.sha256(f"{platform.python_version()} {torch.__version__}".encode())
-    for file in sorted(path for pattern in _DECIDES for path in _PACKAGE.glob(pattern)):
+    for file in engine_files():
         hashed.update(file.relative_to(_PACKAGE).as_posix().encode() + b"\0" + file.read_bytes())
     return hashed.hexdigest()[:16]
 

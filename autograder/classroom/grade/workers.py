@@ -21,8 +21,8 @@ from distributed import CancelledError, Client, KilledWorker, LocalCluster, Work
 from distributed.comm import get_address_host_port
 
 from autograder.classroom.course import Refused
-from autograder.classroom.sandbox import NoSandbox
-from autograder.classroom.submission import OtherEngine, Task, engine_version, grade_task
+from autograder.classroom.grade.submission import OtherEngine, Task, engine_version, grade_task
+from autograder.classroom.sealed.sandbox import NoSandbox
 from autograder.ranks.scratch import Scratch
 
 CONNECT_SECONDS = 20.0

@@ -13,11 +13,11 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 
-from autograder.classroom.inside import confinement, warden
+from autograder.classroom.sealed.inside import confinement, warden
 from autograder.ranks import server
 
 PRELOAD = ("autograder.grading", "autograder.notebook", "IPython.core.interactiveshell", "IPython.core.magics",
-           "IPython.core.completer", "autograder.classroom.inside.shell")
+           "IPython.core.completer", "autograder.classroom.sealed.inside.shell")
 
 
 def main(descriptor: int, uid: int, sealed: bool) -> None:

@@ -14,11 +14,11 @@ from nbgrader.utils import setenv
 from traitlets import Bool, Float, Integer, Unicode
 
 from autograder import grading
-from autograder.classroom.attempt import Attempt
 from autograder.classroom.config import course_seed
-from autograder.classroom.grade_cells import questions
-from autograder.classroom.sandbox import Limits, NoSandbox, require
-from autograder.classroom.session import Infrastructure
+from autograder.classroom.sealed.attempt import Attempt
+from autograder.classroom.sealed.grade_cells import questions
+from autograder.classroom.sealed.sandbox import Limits, NoSandbox, require
+from autograder.classroom.sealed.session import Infrastructure
 from autograder.ranks.processes import start_server
 
 

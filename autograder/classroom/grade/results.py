@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from autograder.classroom.submission import Result
+from autograder.classroom.grade.submission import Result
 
 _WRITTEN = "written.json"
 _NOT_GRADED = "not-graded.json"

@@ -27,14 +27,14 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from autograder.classroom import seccomp
+from autograder.classroom.sealed import seccomp
 
 START_SECONDS = 90.0
 UNSEALED_END_SECONDS = 5.0
 HOME = "/tmp"
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 _START = ("import sys; sys.path[:0] = {paths!r}; "
-          "from autograder.classroom.inside.template import main; main({channel}, uid={uid}, sealed={sealed})")
+          "from autograder.classroom.sealed.inside.template import main; main({channel}, uid={uid}, sealed={sealed})")
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib64", "/usr/lib32", "/bin", "/lib", "/lib64", "/lib32", "/nix/store",
            "/usr/share/zoneinfo", "/usr/share/fonts", "/etc/ld.so.cache", "/etc/fonts", "/etc/localtime")
 _NEEDED = ("torch", "numpy", "cloudpickle", "IPython")

@@ -22,20 +22,20 @@ from pathlib import Path
 from sqlalchemy.exc import OperationalError
 from traitlets import TraitError
 
-from autograder.classroom import submission
 from autograder.classroom.course import CONFIG, FULL, Course, Refused, disk_trouble, gradebook_trouble
-from autograder.classroom.grade_cells import questions
+from autograder.classroom.grade import submission
+from autograder.classroom.grade.late import LatePenalties
+from autograder.classroom.grade.progress import Logged, progress
+from autograder.classroom.grade.results import Results
+from autograder.classroom.grade.submission import Result, Task
+from autograder.classroom.grade.workers import SCRATCH, Workers
+from autograder.classroom.grade.writer import Writer, quick
 from autograder.classroom.guard import NotPlain, check_plain
-from autograder.classroom.late import LatePenalties
 from autograder.classroom.marks import automatic_marks
-from autograder.classroom.outcomes import INFRASTRUCTURE
-from autograder.classroom.progress import Logged, progress
-from autograder.classroom.results import Results
-from autograder.classroom.sandbox import NoSandbox, require
-from autograder.classroom.sealed import SealedExecute, StopGrading
-from autograder.classroom.submission import Result, Task
-from autograder.classroom.workers import SCRATCH, Workers
-from autograder.classroom.writer import Writer, quick
+from autograder.classroom.sealed.execute import SealedExecute, StopGrading
+from autograder.classroom.sealed.grade_cells import questions
+from autograder.classroom.sealed.outcomes import INFRASTRUCTURE
+from autograder.classroom.sealed.sandbox import NoSandbox, require
 from autograder.ranks.scratch import clear
 
 MAX_MEGABYTES = 64.0

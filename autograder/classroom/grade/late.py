@@ -8,7 +8,7 @@ from nbformat.v4 import new_notebook
 from nbgrader.api import Assignment, Notebook, SubmittedAssignment, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
 
-from autograder.classroom.writer import Writer
+from autograder.classroom.grade.writer import Writer
 
 
 class LatePenalties:

@@ -11,7 +11,7 @@ import os
 import socket
 import struct
 
-from autograder.classroom.seccomp import deny_list
+from autograder.classroom.sealed.seccomp import deny_list
 
 WRITABLE = ("/tmp", "/dev/shm")
 _FILES = 50_000  # in each of them: an empty file takes memory, too

@@ -240,7 +240,7 @@ class _ShellProcess:
     """The learner's process, seen from the warden."""
 
     def __init__(self, learners_server: socket.socket, output: int) -> None:
-        self.family = Family("autograder.classroom.inside.shell:serve", 1, "fork")
+        self.family = Family("autograder.classroom.sealed.inside.shell:serve", 1, "fork")
         self.channel = self.family.channels[0]
         self.reader = wire.FrameReader(self.channel)
         self.printed = _Printed(output)
