@@ -86,9 +86,9 @@ def points(root: Path) -> dict[str, float]:
 def rows(root: Path) -> list[tuple]:
     """All automatic marks in the gradebook, however often a mark is there."""
     with sqlite3.connect(root / ".course" / "gradebook.db") as book:
-        found = book.execute("""select submitted_assignment.student_id, base_cell.name, command.auto_score,
-            command.manual_score, command.needs_manual_grade from grade join base_cell on base_cell.id = command.cell_id
-            join submitted_notebook on submitted_notebook.id = command.notebook_id
+        found = book.execute("""select submitted_assignment.student_id, base_cell.name, grade.auto_score,
+            grade.manual_score, grade.needs_manual_grade from grade join base_cell on base_cell.id = grade.cell_id
+            join submitted_notebook on submitted_notebook.id = grade.notebook_id
             join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id""").fetchall()
     return sorted(found, key=str)
 

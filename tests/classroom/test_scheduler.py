@@ -20,7 +20,7 @@ from autograder.__main__ import main  # noqa: E402
 from autograder.classroom.grade import workers  # noqa: E402
 
 pytestmark = pytest.mark.timeout(600)
-PACKAGE = Path(workers.__file__).parents[1]
+PACKAGE = Path(workers.__file__).parents[2]
 
 
 class Cluster:
