@@ -649,7 +649,7 @@ def test_without_a_sandbox_grading_stops_and_nothing_is_lost(course, tmp_path):
 
 def test_feedback_does_not_wait_for_a_network_that_does_not_answer():
     config = Config()
-    seal.configure(config, secret_file="")
+    seal(config, secret_file="")
     page, _ = pages.FeedbackExporter(config=config).from_notebook_node(new_notebook(cells=[new_markdown_cell("$x$")]))
     scripts = re.findall(r"<script[^>]*\bsrc=[^>]*>", page)
     assert scripts and all(" defer " in script for script in scripts), scripts
