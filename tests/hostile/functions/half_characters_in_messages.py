@@ -1,13 +1,13 @@
 """outcome: error
 
-Half characters, which no file can hold, in the type, the message and the line of its exception.
+Half characters, which no file can hold, and an escape sequence in its exception's message and in the function's name.
 """
 def synchronized_item_mean(local_gradients):
-    raise fault("\udcff\ud800\x1b]0;title\x07")
+    fault("\udcff\ud800\x1b]0;title\x07")
 
 
 def fault(text):
-    raise type(f"Error{text}", (Exception,), {})(text)
+    raise RuntimeError(f"half characters: {text}")
 
 
 fault.__code__ = fault.__code__.replace(co_name="fault\udc80")
