@@ -71,6 +71,7 @@ def graded(tmp_path_factory) -> tuple[Path, str]:
     """The whole bank graded: the root of the course, and what nbgrader said."""
     root = tmp_path_factory.mktemp("hostile")
     released = sealed_course.make(root, "c.SealedExecute.total_memory = 3 * 2**30\n"
+                                        "c.SealedExecute.cell_timeout = 20.0\n"  # time to take too much memory
                                         "c.SealedExecute.check_timeout = 60.0\n"
                                         "c.SealedExecute.submission_timeout = 1200.0")
     for right, student in ((True, "accepted"), (False, "rejected")):

@@ -4,9 +4,7 @@ Fills memory that processes share, each of which has let go of it but one that s
 """
 ANSWERS = {"is_equivalent": """import mmap, os, time
 for _ in range(5):
-    held = mmap.mmap(-1, 900 * 2**20)
-    for at in range(0, len(held), 4096):
-        held[at] = 1
+    held = mmap.mmap(-1, 900 * 2**20, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
     if os.fork() == 0:
         time.sleep(60)
         os._exit(0)
