@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from autograder.classroom.course import Course, Refused, disk_trouble
-from autograder.classroom.marks import LearnerMarks, class_marks, counted
+from autograder.classroom.marks import ExerciseMark, LearnerMarks, class_marks, counted
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -55,12 +55,18 @@ def _unmarked(learners: Iterable[LearnerMarks], left_out: bool) -> Iterator[str]
     """Who has no whole mark, and what to do about it."""
     waiting = [one for one in learners if one.waits]
     if waiting:
-        what = dict.fromkeys(f"{name} (could not be judged)" if mark.outcome else f"the written answer {name}"
-                             for one in waiting for name, mark in one.exercises.items() if mark.points is None)
+        what = dict.fromkeys(f"{'' if mark.outcome else 'the written answer '}{name}{_why_again(mark)}"
+                             for one in waiting for name, mark in one.exercises.items() if mark.waits)
         yield (f"{counted(len(waiting), 'learner')} {'waits' if len(waiting) == 1 else 'wait'} for marks by hand: "
                f"{_some([one.student for one in waiting])}. To be marked in formgrader: {_some(list(what))}."
                + " With --unfinished they are exported with the points that they have so far." * left_out)
     yield from (f"Not graded: {one.student}: {one.not_graded}" for one in learners if one.not_graded)
+
+
+def _why_again(mark: ExerciseMark) -> str:
+    if mark.again:
+        return " (graded again since it was marked by hand)"
+    return " (could not be judged)" if mark.outcome else ""
 
 
 def _some(names: list[str]) -> str:

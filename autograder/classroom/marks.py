@@ -26,13 +26,21 @@ NOT_GRADED, NOT_HANDED_IN = "not graded", "not handed in"
 
 @dataclass(frozen=True)
 class ExerciseMark:
-    """One grade cell of one learner. points: None while a person must mark it; outcome "" where nothing was checked."""
+    """One grade cell of one learner. points: None while a person must mark it; outcome "" where nothing was checked.
+
+    again: a person marked it before it was graded once more, and must look at the mark, which counts.
+    """
 
     points: float | None
     most: float
     outcome: str = ""
     diagnosis: str = ""
     message: str = ""
+    again: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.points is None or self.again
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class LearnerMarks:
 
     @property
     def waits(self) -> bool:
-        return not self.not_graded and any(mark.points is None for mark in self.exercises.values())
+        return not self.not_graded and any(mark.waits for mark in self.exercises.values())
 
 
 def counted(number: float, noun: str) -> str:
@@ -143,10 +151,12 @@ def _not_handed_in(course: Course, assignment: str, student: str, cells: dict[st
 
 
 def _mark(grade, most: float, said: dict) -> ExerciseMark:
-    waits = grade is None or grade.needs_manual_grade or (grade.auto_score is None and grade.manual_score is None)
+    by_hand = grade is not None and grade.manual_score is not None
+    waits = grade is None or grade.needs_manual_grade or grade.auto_score is None
     verdict = said.get("verdict", {})
-    return ExerciseMark(None if waits else float(grade.score), most, said.get("outcome", ""),
-                        verdict.get("diagnosis") or "", verdict.get("message") or "")
+    return ExerciseMark(float(grade.score) if by_hand or not waits else None, most, said.get("outcome", ""),
+                        verdict.get("diagnosis") or "", verdict.get("message") or "",
+                        again=by_hand and grade.needs_manual_grade)
 
 
 def _said(course: Course, assignment: str, student: str, notebooks: list[str]) -> dict[str, dict]:

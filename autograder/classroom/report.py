@@ -141,8 +141,8 @@ def _overview(most: dict[str, float], graded: Sequence[LearnerMarks], others: in
     yield f", before late penalties ({counted(late, 'learner')} with one)." if late else "."
     waiting = sum(one.waits for one in graded)
     if waiting:
-        yield (f" {counted(waiting, 'learner')} {'waits' if waiting == 1 else 'wait'} for a mark by hand, which counts "
-               "as 0 until then.")
+        yield (f" {counted(waiting, 'learner')} {'waits' if waiting == 1 else 'wait'} for a mark by hand; what has "
+               "none yet counts as 0.")
     yield "</p>"
 
 
@@ -180,7 +180,7 @@ def _outcomes(marks: Sequence[ExerciseMark], before: int) -> Iterator[str]:
 
 def _ending(mark: ExerciseMark) -> str:
     """How an exercise ended, in words that a number goes before."""
-    if mark.points is None:
+    if mark.waits:
         return "waiting for a mark by hand"
     return "not begun" if mark.diagnosis == "not-implemented" else _IN_WORDS.get(mark.outcome, mark.outcome)
 

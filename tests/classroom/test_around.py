@@ -354,6 +354,22 @@ def test_nothing_is_exported_while_all_wait_and_it_is_said_for_what(mixed, capsy
     assert main(["export", NAME, "--format", "canvas", "--unfinished"]) == 0
 
 
+def test_a_mark_by_hand_counts_after_a_regrade_and_is_asked_for_once_more(mixed, capsys):
+    with mixed.gradebook() as book:
+        for name, points in (("is_equivalent", 1.5), ("essay", 3.0)):
+            book.find_grade(name, NAME, NAME, "ada").manual_score = points
+        book.db.commit()
+    assert main(["grade", NAME, "--student", "ada", "--force"]) == 0
+    capsys.readouterr()
+    assert main(["export", NAME, "--format", "canvas", "--unfinished"]) == 0
+    assert ("To be marked in formgrader: is_equivalent (graded again since it was marked by hand), the written answer "
+            "essay (graded again since it was marked by hand).") in capsys.readouterr().out
+    (ada,) = [one for one in class_marks(mixed, NAME)[1] if one.student == "ada"]
+    with mixed.gradebook() as book:
+        assert ada.waits and ada.total == 27.0 - 10.0 + 1.5 + 3.0 == book.find_submission(NAME, "ada").score
+    assert main(["report", NAME]) == 0
+
+
 @pytest.mark.parametrize("command", [["export", NAME], ["report", NAME], ["bundle"]])
 def test_a_place_that_cannot_be_written_is_one_clear_message(mixed, capsys, command):
     capsys.readouterr()
