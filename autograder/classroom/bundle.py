@@ -15,6 +15,7 @@ from pathlib import Path
 
 import nbformat
 
+from autograder.classroom.config import course_secret
 from autograder.classroom.course import Course, Refused, disk_trouble
 from autograder.classroom.lab import released
 from autograder.classroom.preprocessors import without_hidden
@@ -178,7 +179,7 @@ def answers(course: Course) -> dict[str, str]:
                     found[f"a hidden line of {name}: {line[:40]}"] = line
     secret = course.config.SealedExecute.get("secret_file")
     if secret and Path(secret).is_file():
-        found["the course's secret"] = Path(secret).read_text().strip()
+        found["the course's secret"] = course_secret(secret).hex()
     return found
 
 

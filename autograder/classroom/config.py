@@ -11,8 +11,10 @@ from hashlib import sha256
 from hmac import new as hmac
 from pathlib import Path
 
+from .refused import Refused
 from .sealed.config import configure as seal
 
+SECRET_BYTES = 32
 COURSE_ID = "global-gradient"
 STATE = ".course"  # gradebook, exchange and secret, inside the root of the course
 CELL_SECONDS = 60
@@ -105,22 +107,38 @@ def cell_seconds(cell) -> int:
 
 
 def course_secret(file: str | Path) -> bytes:
-    """The course's secret, made at first use in `file`, which only its owner can read (32 bytes)."""
+    """The course's secret (32 bytes), made at first use in `file`, which only its owner can read.
+
+    Refused where this account may not read it, or make it, and where something else is in it.
+    """
     file = Path(file)
-    if file.is_file():
-        return bytes.fromhex(file.read_text())
+    try:
+        if not file.is_file():
+            _make_secret(file)
+        secret = bytes.fromhex(file.read_text())
+    except PermissionError as error:
+        raise Refused(f"The course's secret {file} cannot be read or made: {error.strerror}. Change its "
+                       "permissions, or its folder's, or grade with the account that made it.") from None
+    except ValueError:
+        secret = b""
+    if len(secret) != SECRET_BYTES:
+        raise Refused(f"The course's secret {file} is damaged. Put your copy of it in its place; without it a new one "
+                       "is made, and a regrade draws other trials.")
+    return secret
+
+
+def _make_secret(file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     fresh = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     fresh.touch(mode=0o600)
     try:
-        fresh.write_text(secrets.token_hex(32))
+        fresh.write_text(secrets.token_hex(SECRET_BYTES))
         try:
             file.hardlink_to(fresh)  # fails when another process was first: then both use that one
         except FileExistsError:
             pass
     finally:
         fresh.unlink()
-    return bytes.fromhex(file.read_text())
 
 
 def course_seed(file: str | Path, course_id: str) -> str:

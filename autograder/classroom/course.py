@@ -61,7 +61,7 @@ class Course:
         file = self.gradebook_file
         if file is not None and not file.exists():
             raise Refused(f"There is no gradebook {file}. This makes it: {_enter(assignment)}")
-        self._try("select count(*) from sqlite_master")  # nbgrader waits for each of its tables in turn
+        _try(file, "select count(*) from sqlite_master")  # nbgrader waits for each of its tables in turn
         with self.gradebook() as gradebook:
             try:
                 found = [notebook.name for notebook in gradebook.find_assignment(assignment).notebooks]
@@ -84,35 +84,25 @@ class Course:
         before, _, after = pattern.partition(marker)
         found = []
         for place in Path(before).glob("*") if Path(before).is_dir() else ():
-            if Path(f"{place}{after}").is_dir() and not place.name.startswith("."):
+            if not place.name.startswith(".") and _is_folder(Path(f"{place}{after}")):
                 found.append(place.name)
         return sorted(found)
 
     def check_writable(self) -> None:
         """Refused, with the reason, when gradebook or disk take no more."""
-        self._try("begin immediate", "create table probe_of_autograder (x)")
-        self.check_room()
-
-    def _try(self, *statements: str) -> None:
-        """Refused, with the reason, when the gradebook does not take these; nothing of them stays in it."""
-        file = self.gradebook_file
-        if file is None:
-            return
-        try:
-            with closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=LOCKED_SECONDS)) as book:
-                for statement in statements:
-                    book.execute(statement)
-                book.rollback()
-        except sqlite3.DatabaseError as error:
-            raise Refused(gradebook_trouble(file, str(error))) from None
-
-    def check_room(self) -> None:
-        """Refused when the disk of the gradebook or of the graded notebooks is full or read-only."""
-        check_room(self.folders)
+        check_writable(self.folders)
 
     def lock(self, assignment: str) -> AbstractContextManager[None]:
         """Hold the assignment for this process alone, as `nbgrader autograde` and formgrader do while they grade it."""
         return lock(self.state, assignment)
+
+
+def _is_folder(place: Path) -> bool:
+    """Whether there is this folder; also where this account may not look: who grades is told so."""
+    try:
+        return place.is_dir()
+    except PermissionError:
+        return True
 
 
 def _enter(assignment: str) -> str:
@@ -158,8 +148,9 @@ def lock(state: Path, assignment: str) -> Iterator[None]:
         yield
 
 
-def check_room(folders: CourseDirectory) -> None:
-    """Refused when the disk of the gradebook or of the graded notebooks is full or read-only."""
+def check_writable(folders: CourseDirectory) -> None:
+    """Refused, with the reason, when the gradebook, or the disk of it or of the graded notebooks, takes no more."""
+    _try(_file_of(folders.db_url), "begin immediate", "create table probe_of_autograder (x)")
     graded = Path(folders.format_path(folders.autograded_directory, "_", "_"))
     for folder in {state_of(folders), next(place for place in graded.parents if place.is_dir())}:
         probe = folder / ".room"
@@ -172,6 +163,19 @@ def check_room(folders: CourseDirectory) -> None:
                 probe.unlink(missing_ok=True)
             except OSError:
                 pass
+
+
+def _try(file: Path | None, *statements: str) -> None:
+    """Refused, with the reason, when the gradebook does not take these; nothing of them stays in it."""
+    if file is None:
+        return
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, timeout=LOCKED_SECONDS)) as book:
+            for statement in statements:
+                book.execute(statement)
+            book.rollback()
+    except sqlite3.DatabaseError as error:
+        raise Refused(gradebook_trouble(file, str(error))) from None
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -195,6 +199,8 @@ def gradebook_trouble(file: Path | None, said: str) -> str:
         return f"The gradebook {file} is damaged ({said}). Put your last copy of it in its place and run this again."
     if "no such column" in said or "no such table" in said:
         return f"The gradebook {file} is of another nbgrader ({said}). Keep a copy of it, then: nbgrader db upgrade"
+    if not file.exists() and file.parent.exists():
+        return f"There is no gradebook {file}. This makes it: {_enter('ASSIGNMENT')}"
     if "readonly" in said or "read-only" in said or "unable to open" in said:
         return f"The gradebook {file} cannot be written ({said}). Change its permissions, or its folder's."
     if "full" in said:

@@ -23,13 +23,13 @@ from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 from nbgrader.utils import ignore_patterns, parse_utc
 from traitlets import Bool
 
-from autograder.classroom.course import Refused, check_room, lock, state_of
+from autograder.classroom.course import Refused, check_writable, lock, state_of
 
 MOST_OF_A_TIME = 1000  # bytes
 
 
 class NotPlain(Exception):
-    """A submission that consists of something else than files and folders; the message says of what."""
+    """A submission that consists of something else than files and folders, or cannot be read; the message says so."""
 
 
 def check_plain(folder: Path) -> None:
@@ -38,22 +38,29 @@ def check_plain(folder: Path) -> None:
     for place in (folder.parent, folder):
         if place.is_symlink():
             raise NotPlain(f"{place} is a symbolic link, not a folder that was handed in.")
+        if _is_closed(place):
+            raise NotPlain(f"{place} cannot be opened: Permission denied. Change its permissions.")
     for file in [*folder.glob("*.ipynb"), folder / "timestamp.txt"]:
         kind = _kind(file)
         if kind not in ("file", "nothing"):
             raise NotPlain(f"{file} is a {kind}, not a file. Have it handed in again.")
+        if kind == "file" and _is_closed(file):
+            raise NotPlain(f"{file} cannot be read: Permission denied. Change its permissions.")
     if not _tells_time(folder):
         raise NotPlain(f"{folder / 'timestamp.txt'} does not say a time. Write one like 2026-11-29 23:00:00 UTC into "
                        "it, or delete it.")
 
 
 def odd_files(folder: Path, most: float) -> Iterator[tuple[Path, str]]:
-    """What is never copied out of a submission, and why: links, pipes, devices, what has more than `most` bytes."""
+    """What is never copied out of a submission, and why: links, pipes, devices, what has more than `most` bytes, what
+    this account may not read."""
     for place, folders, files in os.walk(folder):
         for path in (Path(place, name) for name in (*folders, *files)):
             kind = _kind(path)
             if kind not in ("file", "folder"):
                 yield path, f"it is a {kind}"
+            elif _is_closed(path):
+                yield path, f"the permissions of this {kind} do not let it be read"
             elif kind == "file" and path.lstat().st_size > most:
                 yield path, f"it has {path.lstat().st_size / 1e6:.0f} MB"
 
@@ -82,6 +89,11 @@ def _kind(path: Path) -> str:
     return "device"
 
 
+def _is_closed(path: Path) -> bool:
+    """Whether this account may not read a file, or not look into a folder."""
+    return path.exists() and not os.access(path, os.R_OK | os.X_OK if path.is_dir() else os.R_OK)
+
+
 # ---- autograding -------------------------------------------------------------------------------------------
 
 
@@ -105,7 +117,7 @@ def _guard(converter: Autograde, locks: bool) -> None:
     def locked() -> None:
         try:
             with lock(state_of(folders), folders.assignment_id):
-                check_room(folders)
+                check_writable(folders)
                 grade()
         except Refused as refused:
             converter.log.error("%s", refused)
@@ -150,6 +162,9 @@ class Collect(ExchangeCollect):
         if os.path.islink(src):
             self.log.error("Not collected: %s is a symbolic link", src)
             return
+        if _is_closed(Path(src)):
+            self.log.error("Not collected: %s cannot be opened: Permission denied", src)
+            return
         odd_ones = dict(odd_files(Path(src), 1000.0 * folders.max_file_size))
         for path, why in odd_ones.items():
             self.log.warning("Not collected: %s: %s", path, why)
@@ -161,7 +176,8 @@ class Collect(ExchangeCollect):
                                   max_file_size=folders.max_file_size, log=self.log)
 
         def left_out(folder: str, names: list[str]) -> set[str]:
-            odd = {name for name in names if _kind(Path(folder, name)) not in ("file", "folder")}
+            odd = {name for name in names if Path(folder, name) in odd_ones
+                   or _kind(Path(folder, name)) not in ("file", "folder")}
             return odd | set(ignored(folder, [name for name in names if name not in odd]))
 
         def copied(source: str, target: str) -> str:

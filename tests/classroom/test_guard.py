@@ -24,6 +24,7 @@ from autograder.__main__ import main  # noqa: E402
 from autograder.classroom.course import Course  # noqa: E402
 
 CANARY = "CANARY-OF-THE-HOST"
+not_as_root = pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
 MORE = """
 import pathlib, time
 c.Autograde.autograde_preprocessors = c.Autograde.autograde_preprocessors[1:]  # run nothing
@@ -148,6 +149,53 @@ def test_a_submission_that_is_no_file_has_no_mark_and_the_others_are_graded(root
     assert not any(mark is not None for mark in marks)
 
 
+@not_as_root
+@pytest.mark.parametrize("closed", ["..", ".", f"{NAME}.ipynb", "timestamp.txt"])
+def test_a_submission_that_may_not_be_read_is_named_and_the_others_are_graded(root, capsys, closed):
+    (root / "submitted" / "mallory" / NAME / "timestamp.txt").touch()
+    place = (root / "submitted" / "mallory" / NAME / closed).resolve()
+    place.chmod(0)
+    try:
+        assert main(["grade", NAME]) == 1
+    finally:
+        place.chmod(0o700)
+    said = capsys.readouterr().out
+    assert "2 graded, 0 graded before, 1 not graded." in said
+    assert f"Not graded: mallory: {place} cannot be " in said and "Permission denied. Change its permissions." in said
+    assert main(["grade", NAME]) == 0
+
+
+@not_as_root
+@pytest.mark.parametrize("how", ["nbgrader", "grade"])
+def test_what_may_not_be_read_beside_a_notebook_is_left_where_it_is(root, how):
+    folder = root / "submitted" / "mallory" / NAME
+    (folder / "notes.txt").touch(mode=0)
+    (folder / "sub").mkdir(mode=0)
+    assert (nbgrader(root, "autograde", NAME)[0] if how == "nbgrader" else main(["grade", NAME])) == 0
+    assert set(files(root / "autograded" / "mallory")) == {f"{NAME}.ipynb"}
+
+
+@not_as_root
+def test_nbgrader_s_collect_goes_on_where_learners_closed_what_they_handed_in(root):
+    inbound = root / ".course" / "exchange" / "global-gradient" / "inbound"
+    places = {student: inbound / f"{student}+{NAME}+2026-03-01 10:00:00 UTC+{student}"
+              for student in ("ada", "mallory", "zoe")}
+    for student, place in places.items():
+        shutil.move(root / "submitted" / student / NAME, place)
+    (places["ada"] / "sub" / "deep").mkdir(parents=True)
+    (places["ada"] / "sub" / "deep").chmod(0)
+    places["mallory"].chmod(0)
+    try:
+        status, said = nbgrader(root, "collect", NAME)
+    finally:
+        places["mallory"].chmod(0o700)
+    assert status == 0, said
+    assert f"Not collected: {places['mallory']} cannot be opened: Permission denied" in said
+    assert f"Not collected: {places['ada']}/sub/deep: " in said
+    assert all((root / "submitted" / student / NAME / f"{NAME}.ipynb").is_file() for student in ("ada", "zoe"))
+    assert not list((root / "submitted").glob("mallory/*/*"))
+
+
 def test_nbgrader_s_collect_follows_no_link_out_of_the_exchange(root):
     inbound = root / ".course" / "exchange" / "global-gradient" / "inbound"
     for student in ("ada", "mallory", "zoe"):
@@ -217,6 +265,24 @@ def test_collecting_uploads_follows_no_link_and_overwrites_nothing_through_one(r
         assert f"Not taken: {words}" in said
     assert solution.read_bytes() == before
     assert not any((root / "submitted" / student).exists() for student in ("eve", "finn"))
+
+
+# ---- a gradebook that takes no marks -----------------------------------------------------------------------
+
+
+def test_autograde_without_a_gradebook_says_once_what_makes_it(root):
+    (root / ".course" / "gradebook.db").unlink()
+    status, said = nbgrader(root, "autograde", NAME)
+    assert status == 1 and "There is no gradebook" in said and "nbgrader generate_assignment" in said
+    assert "Traceback" not in said and not (root / "autograded").exists()
+
+
+@not_as_root
+def test_autograde_stops_at_a_read_only_gradebook_with_one_message(root):
+    (root / ".course" / "gradebook.db").chmod(0o444)
+    status, said = nbgrader(root, "autograde", NAME)
+    assert status == 1 and said.count("cannot be written") == 1 and "Change its permissions" in said
+    assert "Traceback" not in said and not (root / "autograded").exists()
 
 
 # ---- two graders -------------------------------------------------------------------------------------------

@@ -7,11 +7,14 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
-from classroom import trial_course
+import pytest
+from classroom import sealed_course, trial_course
 from nbformat.v4 import new_code_cell
 from traitlets.config import Config
 
+from autograder.__main__ import main
 from autograder.classroom.config import course_secret, course_seed
+from autograder.classroom.refused import Refused
 
 SHOW = "import os; print('seed:', os.environ.get('AUTOGRADER_COURSE_SEED'))"
 
@@ -22,6 +25,39 @@ def test_secret_is_made_once_and_private(tmp_path):
     assert len(first) == 32 and course_secret(file) == first
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in file.parent.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize("content", ["", "no secret", "ab" * 31])
+def test_a_damaged_secret_is_no_secret(tmp_path, content):
+    """An empty one, as after a power cut, would have everybody draw the trials."""
+    (tmp_path / "secret").write_text(content)
+    with pytest.raises(Refused, match="is damaged. Put your copy of it in its place"):
+        course_secret(tmp_path / "secret")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("closed", ["secret", "."])
+def test_a_secret_that_may_not_be_read_is_told(tmp_path, closed):
+    course_secret(tmp_path / "state" / "secret")
+    if closed == ".":
+        (tmp_path / "state" / "secret").unlink()
+    (tmp_path / "state" / closed).chmod(0o100)
+    with pytest.raises(Refused, match="cannot be read or made: Permission denied"):
+        course_secret(tmp_path / "state" / "secret")
+    (tmp_path / "state" / closed).chmod(0o700)
+
+
+@pytest.mark.parametrize("how", ["nbgrader", "grade", "bundle"])
+def test_commands_say_in_one_sentence_that_the_secret_is_damaged(tmp_path, monkeypatch, capsys, how):
+    sealed_course.submit(tmp_path, sealed_course.make(tmp_path), "ada", sealed_course.RIGHT)
+    (tmp_path / ".course" / "secret").write_text("")
+    monkeypatch.chdir(tmp_path)
+    if how == "nbgrader":
+        status, said = sealed_course.nbgrader(tmp_path, "autograde", sealed_course.NAME)
+    else:
+        status, said = main([how, sealed_course.NAME]), capsys.readouterr().err
+        assert len(said.splitlines()) == 1
+    assert status == 1 and "secret is damaged. Put your copy" in said
 
 
 def test_two_that_start_at_once_share_one_secret(tmp_path):

@@ -273,11 +273,11 @@ class Grading:
 
     def _tasks(self, students: list[str]) -> Iterator[tuple[tuple[str, str], Task, str | None]]:
         for student in students:
-            files = self._files(student)
             tasks = []
             try:
                 if student in self._odd:
                     raise Refused(self._odd[student])
+                files = self._files(student)
                 if not files:
                     raise Refused(self._no_notebook(student))
                 self._keys[student] = {}  # of what lies there now: it may have been handed in since the run began

@@ -15,6 +15,7 @@ from traitlets import Bool, Float, Integer, Unicode
 
 from autograder import grading
 from autograder.classroom.config import course_seed
+from autograder.classroom.refused import Refused
 from autograder.classroom.sealed.attempt import Attempt
 from autograder.classroom.sealed.grade_cells import questions
 from autograder.classroom.sealed.sandbox import Limits, NoSandbox, require
@@ -63,12 +64,13 @@ class SealedExecute(NbGraderPreprocessor):
     def _get_ready(self) -> None:
         if self.unsealed:
             self.log.warning("Grading WITHOUT a sandbox (SealedExecute.unsealed): submissions run with your rights.")
-        else:
-            try:
+        try:
+            if not self.unsealed:
                 require()
-            except NoSandbox as error:
-                self.log.error("%s", error)
-                raise StopGrading(str(error)) from None
+            self._course_seed()
+        except (NoSandbox, Refused) as error:
+            self.log.error("%s", error)
+            raise StopGrading(str(error)) from None
         start_server(grading.PRELOAD)
 
     def _graded(self, cells: list[NotebookNode], sources: dict[str, str]) -> Attempt:
@@ -89,11 +91,13 @@ class SealedExecute(NbGraderPreprocessor):
         return Limits(self.memory, self.total_memory, self.processes, self.files, self.output)
 
     def hidden_seed(self, exercise: str) -> int:
-        """The seed of an exercise's hidden trials: the same for the class and for every regrade."""
-        course = self.config.CourseDirectory.get("course_id", "")
-        secret = course_seed(self.secret_file, course) if self.secret_file else ""
-        with setenv(**{grading.COURSE_SEED: secret}):
+        """The seed of an exercise's hidden trials: the same for the class and for every regrade. Raises Refused."""
+        with setenv(**{grading.COURSE_SEED: self._course_seed()}):
             return grading.course_seed(exercise)
+
+    def _course_seed(self) -> str:
+        course = self.config.CourseDirectory.get("course_id", "")
+        return course_seed(self.secret_file, course) if self.secret_file else ""
 
 
 class SaveSealedGrades(SaveAutoGrades):
