@@ -302,9 +302,19 @@ def test_progress_in_a_log_is_a_line_now_and_then(root, monkeypatch, capsys):
     monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
     assert graded("--force") == 0
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 4
-    for number, line in enumerate(lines, start=1):
+    assert len(lines) == 3
+    for number, line in enumerate(lines, start=2):
         assert re.fullmatch(rf"{number} of 5, \d+\.\d a (second|minute), \d+ (seconds|minutes) left", line), line
+
+
+def test_the_time_left_does_not_count_how_long_starting_took(monkeypatch, capsys):
+    clock = iter([100.0, 140.0, 180.0])  # the first result comes late, then one in 40 s
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    lines = progress.Lines(5)
+    for _ in range(3):
+        lines.update()
+    assert capsys.readouterr().err.splitlines() == [
+        "2 of 5, 1.5 a minute, 2 minutes left", "3 of 5, 1.5 a minute, 80 seconds left"]
 
 
 @pytest.mark.parametrize("done, seconds, words", [

@@ -28,7 +28,6 @@ class Lines:
 
     def __init__(self, total: int) -> None:
         self._total, self._done = total, 0
-        self._began = self._said = time.monotonic()
 
     def __enter__(self) -> Lines:
         return self
@@ -39,9 +38,12 @@ class Lines:
     def update(self) -> None:
         self._done += 1
         now = time.monotonic()
-        if now - self._said >= LOG_SECONDS and self._done < self._total:
+        if self._done == 1:
+            self._first = self._said = now  # what was before it is starting, and says nothing about the others
+        elif now - self._said >= LOG_SECONDS and self._done < self._total:
             self._said = now
-            print(pace(self._done, self._total, now - self._began), file=sys.stderr, flush=True)
+            seconds = (now - self._first) * self._done / (self._done - 1)
+            print(pace(self._done, self._total, seconds), file=sys.stderr, flush=True)
 
 
 def pace(done: int, total: int, seconds: float) -> str:
