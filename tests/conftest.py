@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import settings
 
 # tests do the same on every machine; those marked `gpu` ask for NCCL, and AUTOGRADER_BACKEND=auto lets all have it
 os.environ.setdefault("AUTOGRADER_BACKEND", "gloo")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background; programs would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("project", deadline=None)  # machines are busy at times: no test asserts a duration
 settings.load_profile("project")
 

@@ -34,6 +34,7 @@ from autograder.classroom.sealed import outcomes  # noqa: E402
 from autograder.classroom.sealed.grade_cells import Choice  # noqa: E402
 from autograder.exercises import ASSIGNMENTS  # noqa: E402
 from autograder.notebook import judge_choice  # noqa: E402
+from autograder.ranks.launch import run_on_ranks  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -551,8 +552,8 @@ def material() -> simulate.Material:
 @pytest.mark.parametrize("file", sorted((ROOT / "tests/banks/item_mean/squared_error_gradients").glob("right_*.py")),
                          ids=lambda file: file.stem)
 def test_a_right_learner_loses_no_points_where_one_answer_builds_on_another(file):
-    names = runpy.run_path(str(file))
-    on_an_empty_rank = names["squared_error_gradients"](torch.tensor(10.0), torch.zeros(0))  # sgd_step of source/ asks
+    answer = runpy.run_path(str(file))["squared_error_gradients"]
+    (on_an_empty_rank,) = run_on_ranks(answer, [(torch.tensor(10.0), torch.zeros(0))], world_size=1)  # as sgd_step asks
     assert on_an_empty_rank.shape == (0,)
 
 
